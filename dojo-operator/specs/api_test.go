@@ -144,7 +144,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("too many entries in resources.claims", set("resources", map[string]any{"claims": many(17, "name")}),
 			"claims has at most 16 entries"),
 		Entry("too long a label value in nodeSelector", set("nodeSelector", map[string]any{"a": strings.Repeat("a", 64)}),
-			"a label has a name of at most 317 and a value of at most 63 characters"),
+			"the name of a label has at most 317 characters, and its value at most 63"),
 		Entry("too long a key of a toleration", set("tolerations", []any{map[string]any{"key": strings.Repeat("a", 318)}}),
 			"a key, operator, value or effect has at most 317 characters"),
 		Entry("too long a topologyKey of a topologySpreadConstraint", set("topologySpreadConstraints", []any{map[string]any{
@@ -164,7 +164,7 @@ var _ = Describe("The API of a Dojo", func() {
 			"Unsupported value: \"Like\""),
 		Entry("too long a label value in monitoring.labels", set("monitoring",
 			map[string]any{"enabled": true, "labels": map[string]any{"a": strings.Repeat("a", 64)}}),
-			"a label has a name of at most 317 and a value of at most 63 characters"),
+			"the name of a label has at most 317 characters, and its value at most 63"),
 		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
 		Entry("a name that starts with a digit", named("1tokyo"), "metadata.name becomes the name of a Service"),
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),

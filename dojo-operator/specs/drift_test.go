@@ -20,7 +20,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("are created by one POST per child, "+
+	It("are all set by the POST that creates the child, "+
 		"and corrected in the same object after another client's edit", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))

@@ -36,7 +36,7 @@ func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }
 
-// Creates and deletes are urgent: edits and reads leave a fifth of the limit to them.
+// Creates and deletes are urgent: a fifth of the calls per second is reserved for them.
 func (c *Client) limited(ctx context.Context, cl *call) ratelimit.Call {
 	by, ok := ctx.Value(callerKey{}).(caller)
 	if !ok {

@@ -33,7 +33,8 @@ func NewMetrics() *Metrics {
 				"2xx to 5xx, or none without a response.",
 		}, []string{"method", "route", "status"}),
 		limited: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_rate_limited_total",
-			Help: "Calls that a rate limit delayed, by its scope and by origin: local (not sent) or discord (a 429).",
+			Help: "Calls that a rate limit has delayed. The label scope has the limit. The label origin is local if the " +
+				"call was not sent, and discord if Discord answered with 429.",
 		}, []string{"scope", "origin"}),
 		duration: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_request_duration_seconds", Help: "Duration of calls of Discord's REST API that were sent.",

@@ -84,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// For null, encoding/json does not change out, which would look like an empty list.
+	// If the body is null, json.Unmarshal leaves out empty. The caller would take it for an empty list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}

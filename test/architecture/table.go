@@ -44,7 +44,7 @@ dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses
     ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes}
     libs/kubectl{,/term}
 ./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,mounted,optionalkinds,credentials,monitoring,ownership}
-    ./postgres/{cnpg,images,sizes} libs/{apply,kubectl} # a plan runs the operator
+    ./postgres/{cnpg,images,sizes} libs/{apply,kubectl} # kubectl dojo plan runs the Reconciler
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
@@ -71,9 +71,9 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/{kubectl,manager/buildv
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
     libs/{kubectl,manager} # it uses the tables and plans of the controllers
 
-[discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
+[discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, except status and grant:
 ./{index,metrics}:
-./status: ./metrics libs/apply/expectations ../discord/issues # which of an object's issues is reported, and when
+./status: ./metrics libs/apply/expectations ../discord/issues # status chooses the issue that is reported
 ./grant: libs/discordclient/{guildcache,permissions} # the permissions of a role, the roles of an overwrite
 
 [test] # does not ship: nothing that ships imports test, specs, or a package *test

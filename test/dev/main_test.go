@@ -116,12 +116,12 @@ func TestHeld(t *testing.T) {
 		lease *coordinationv1.Lease
 		want  string
 	}{
-		"no Lease":      {nil, ""},
-		"never held":    {&coordinationv1.Lease{}, ""},
-		"held":          {lease("pod-1", 3*time.Second), "pod-1"},
-		"just expiring": {lease("pod-1", 15*time.Second), "pod-1"},
-		"expired":       {lease("pod-1", 16*time.Second), ""},
-		"released":      {lease("", time.Second), ""},
+		"no Lease":                               {nil, ""},
+		"never held":                             {&coordinationv1.Lease{}, ""},
+		"held":                                   {lease("pod-1", 3*time.Second), "pod-1"},
+		"renewed exactly one lease duration ago": {lease("pod-1", 15*time.Second), "pod-1"},
+		"expired":                                {lease("pod-1", 16*time.Second), ""},
+		"released":                               {lease("", time.Second), ""},
 	} {
 		if got, _ := held(test.lease, now); got != test.want {
 			t.Errorf("%s: %q", name, got)

@@ -12,7 +12,8 @@ const upstream = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTP
 const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$`
 
 // A CEL rule replaces the pattern if possible, because its message is a sentence. Older API servers
-// ignore maxLength in the cost of a rule, so quantities within lists and maps can have no rule.
+// ignore maxLength when they estimate the cost of a rule. So quantities within lists and maps keep
+// the pattern.
 func boundQuantity(schema map[string]any) {
 	if schema["pattern"] != upstream {
 		return

@@ -235,7 +235,7 @@ type DojoSpec struct {
 	// are reserved for the operator. A change rolls the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="the name of an annotation has at most 317 characters, and its value at most 4096"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
@@ -251,7 +251,7 @@ type DojoSpec struct {
 	// at most 32, with names of at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="the name of a label has at most 317 characters, and its value at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations allow the pods to run on nodes with matching taints: at most 32,

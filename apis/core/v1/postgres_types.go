@@ -336,7 +336,7 @@ type PostgresAffinity struct {
 	// most 32, with names of at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="the name of a label has at most 317 characters, and its value at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations allow instances to run on nodes with matching taints: at most

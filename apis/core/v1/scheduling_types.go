@@ -187,7 +187,7 @@ type LabelSelector struct {
 	// at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317)",message="a label has a name of at most 317 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317)",message="the name of a label has at most 317 characters"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
 	// matchExpressions lists requirements for the labels of an object, at most 8.

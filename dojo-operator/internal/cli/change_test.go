@@ -101,23 +101,23 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func TestNothingWithoutYes(t *testing.T) {
+func TestNothingIsWrittenWithoutConsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		args, input, problem string
 		server               func(*testing.T) *apitest.Server
 	}{
-		"the answer no":                   {"rotate sendai", "n\n", "nothing was changed", nil},
-		"an empty answer":                 {"suspend sendai", "\n", "nothing was changed", nil},
-		"the end of the input":            {"backup sendai", "", "no answer: nothing was changed", nil},
-		"yaml, then no":                   {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
-		"the name of another Dojo":        {"accept-loss sendai", "osaka\n", `the name is "sendai", not "osaka": nothing was changed`, lost},
-		"yes instead of the name":         {"accept-loss sendai", "y\n", `the name is "sendai", not "y": nothing was changed`, lost},
-		"a wrong name in --confirm":       {"accept-loss sendai --confirm osaka", "", `the name is "sendai", not "osaka": nothing was changed`, lost},
-		"restore: the answer no":          {"restore sendai", "n\n", "nothing was changed", nil},
-		"restore: yes, then a wrong name": {"restore sendai", "y\nno\n", `the name is "sendai", not "no": nothing was changed`, nil},
-		"restore: -y without --confirm":   {"restore sendai -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
-		"upgrade: -y without --confirm":   {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
+		"the user answers n":               {"rotate sendai", "n\n", "nothing was changed", nil},
+		"an empty answer":                  {"suspend sendai", "\n", "nothing was changed", nil},
+		"the end of the input":             {"backup sendai", "", "no answer: nothing was changed", nil},
+		"yaml, then no":                    {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
+		"the name of another Dojo":         {"accept-loss sendai", "osaka\n", `the name is "sendai", not "osaka": nothing was changed`, lost},
+		"the user answers y, not the name": {"accept-loss sendai", "y\n", `the name is "sendai", not "y": nothing was changed`, lost},
+		"a wrong name in --confirm":        {"accept-loss sendai --confirm osaka", "", `the name is "sendai", not "osaka": nothing was changed`, lost},
+		"restore: the user answers n":      {"restore sendai", "n\n", "nothing was changed", nil},
+		"restore: yes, then a wrong name":  {"restore sendai", "y\nno\n", `the name is "sendai", not "no": nothing was changed`, nil},
+		"restore: -y without --confirm":    {"restore sendai -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
+		"upgrade: -y without --confirm":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed; answer in advance with --confirm sendai", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -132,7 +132,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 		// The new version must not append to the WAL archive of the former version.
 		fields["backup"] = archivingTo(name)
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
-			"; those of the former version stay.")
+			". The backups and the log of the former version stay at their place.")
 	}
 	if r.withoutBackup {
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
@@ -225,7 +225,8 @@ func acceptance(w *world.World) (ch change, err error) {
 	if name := recovery.NextServerName(w, d); recovery.ArchivesApart(d) {
 		// Barman refuses to archive a new Cluster into the archive of another Cluster.
 		ch.Spec = map[string]any{"postgres": map[string]any{"cluster": map[string]any{"backup": archivingTo(name)}}}
-		ch.Means = append(ch.Means, "Its backups and log go to the serverName "+name+"; those of the lost Cluster stay.",
+		ch.Means = append(ch.Means, "Its backups and log go to the serverName "+name+". The backups and the "+
+			"log of the lost Cluster stay at their place.",
 			"If the Dojo comes from a Git repository, set this serverName in the repository too.")
 	}
 	if ok, _ := recovery.Restorable(w); ok {

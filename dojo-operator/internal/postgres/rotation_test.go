@@ -326,7 +326,7 @@ func TestADojoWithoutCredentialsGetsTheEnabledLogin(t *testing.T) {
 	}
 }
 
-func TestARetiredLoginThatAClientEnablesIsRetiredAgain(t *testing.T) {
+func TestALoginIsRetiredAgainAfterAClientEnablesIt(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, requested("monday"))
 	w := running(t, tokyo(inPG))

@@ -203,8 +203,8 @@ func TestPlan(t *testing.T) {
 			s.SameName = jobOf(t, dojo, step)
 			s.SameName.OwnerReferences = nil
 		}, nil, held("Degraded/NameConflict")},
-		"a step with files begins": {filesOf(), nil, nil, result{true, true, 0, releasing}},
-		"missing files":            {filesOf(), missing, nil, held("Progressing/WaitingForMigrations")},
+		"the files exist, so the step begins": {filesOf(), nil, nil, result{true, true, 0, releasing}},
+		"missing files":                       {filesOf(), missing, nil, held("Progressing/WaitingForMigrations")},
 		"files that are missing for long": {filesOf(dojotest.WaitingFor("ConfigMap school/files", time.Hour)),
 			missing, nil, held("Degraded/MigrationsNotFound")},
 		"invalid files": {filesOf(), func(_ *testing.T, _ *corev1api.Dojo, s *State) { s.Invalid = "twice" },

@@ -42,8 +42,8 @@ func KeyOf(kind, namespace, name string) Key {
 // Set has the last write of each object. It is safe for concurrent use. The experimental
 // EnableReadYourWritesConsistency of controller-runtime 0.25 (pkg/client/consistency.go) cannot
 // replace it: An event in one namespace marks all namespaces as up to date. Typed reads do not wait
-// for unstructured writes. Reads may block workers without a deadline. Own events cannot be
-// filtered.
+// for unstructured writes. Reads may block workers without a deadline. It cannot filter the
+// events of our own writes.
 type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex

@@ -92,7 +92,8 @@ type Timing struct {
 	// Longest pause after a Lookup error that is no *[RetryAfter]; default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection that lasts longer resets the pause to MinWait; default 1 min
-	// Shortest pause after op 9 (Invalid Session), plus a random part. Default 1 s.
+	// After op 9 (Invalid Session), Run pauses for Invalid and a random time below 4 times Invalid.
+	// Default 1 s.
 	Invalid time.Duration
 	// Pause of Run's caller after a *[Fatal]; guildcache's default is 1 h. Run does not use it.
 	Closed time.Duration

@@ -51,7 +51,7 @@ discord_requests_total{method="GET",route="/gateway/bot",status="2xx"} 1
 discord_requests_total{method="GET",route="/guilds/{guild_id}",status="4xx"} 1
 discord_requests_total{method="GET",route="/users/@me",status="none"} 1
 discord_requests_total{method="POST",route="/guilds/{guild_id}/channels",status="2xx"} 1
-# HELP discord_rate_limited_total Calls that a rate limit delayed, by its scope and by origin: local (not sent) or discord (a 429).
+# HELP discord_rate_limited_total Calls that a rate limit has delayed. The label scope has the limit. The label origin is local if the call was not sent, and discord if Discord answered with 429.
 # TYPE discord_rate_limited_total counter
 discord_rate_limited_total{origin="discord",scope="blocked"} 0
 discord_rate_limited_total{origin="discord",scope="global"} 0

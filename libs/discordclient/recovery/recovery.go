@@ -338,7 +338,8 @@ func decide(in Intent, state evidence) Result {
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case !state.lookAt.IsZero():
 		return Result{Outcome: Unsure, After: in.until(state.lookAt), Why: fmt.Sprintf(
-			"the created %s may be one of %s, and the audit log may not yet show who has created them", in.noun(),
+			"the %s that was created for this object may be one of %s, and the audit log may not yet show who has created "+
+				"these", in.noun(),
 			abbreviated(append(in.candidates(state), in.hiddenCandidates(state)...)))}
 	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(

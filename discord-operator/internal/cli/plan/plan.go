@@ -119,8 +119,8 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")
 	const introduction = "kubectl discord plan prints what an apply of manifests would do on a Discord server. It " +
 		"changes nothing,\nneither on Discord nor in a cluster, and needs no cluster.\n\n" +
-		"Exit code: 0 nothing would change, 3 something would, 2 wrong use,\n" +
-		"1 an error, or an object that would not match its spec.\n\n" +
+		"Exit code: 0 if nothing would change, 3 if something would change, 2 for wrong use,\n" +
+		"1 for an error, or if an object would not match its spec after the apply.\n\n" +
 		"Usage: kubectl discord plan -f DIR --server-id=ID --token-file=FILE [flags]\n\n"
 	if err := manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func TestNewPlanKeepsRoles(t *testing.T) {
 }
 
 // The new object never deletes a resource that may belong to another user.
-func TestNewPlanRetainsAGuess(t *testing.T) {
+func TestNewPlanRetainsAnUnconfirmedMatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		matched      bool
@@ -102,11 +102,11 @@ func TestNewPlanRetainsAGuess(t *testing.T) {
 		policy, want v1alpha1.DeletionPolicy
 		notes        int
 	}{
-		"a guess":                          {matched: true, want: v1alpha1.DeletionPolicyRetain, notes: 1},
-		"a guess, policy Delete":           {matched: true, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyRetain, notes: 1},
-		"a guess that spec.adopt confirms": {matched: true, adopt: channelID, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
-		"no guess, policy Delete":          {policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
-		"no guess, no policy":              {},
+		"an unconfirmed match":                              {matched: true, want: v1alpha1.DeletionPolicyRetain, notes: 1},
+		"an unconfirmed match, policy Delete":               {matched: true, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyRetain, notes: 1},
+		"a match that spec.adopt confirms keeps the policy": {matched: true, adopt: channelID, policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
+		"no match, policy Delete":                           {policy: v1alpha1.DeletionPolicyDelete, want: v1alpha1.DeletionPolicyDelete},
+		"no match, no policy":                               {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

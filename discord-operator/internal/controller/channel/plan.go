@@ -80,8 +80,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// If the spec has no overwrites, a new channel gets the overwrites of its category: the operator
-// may have created the channel without some of them.
+// If the spec has no overwrites, the operator does not manage them, with one exception: if it created
+// the channel without some overwrites of its category, it adds these.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {

@@ -61,7 +61,7 @@ func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
 	got := waitingFor(server, []string{"DiscordGroup alerts"}, false).Message
 	undo := strings.Index(got, "To undo the deletion: `kubectl discord undelete server company -n platform`.")
-	loss := strings.Index(got, "that loses what the operator created for them on Discord")
+	loss := strings.Index(got, "The operator then also deletes what it created for them on Discord")
 	keep := strings.Index(got, "unless their spec.deletionPolicy is Retain.")
 	if undo < 0 || loss < undo || keep < loss || !strings.HasSuffix(got, "Retain.") {
 		t.Errorf("undo at %d, loss at %d, keep at %d: %s", undo, loss, keep, got)

@@ -296,7 +296,7 @@ func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *c
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The DiscordServer is being deleted and waits for: %s. %s To undo the deletion: `kubectl discord undelete server "+
-			"%s -n %s`. To continue the deletion, delete these objects; that loses what the operator created for them on "+
-			"Discord, unless their spec.deletionPolicy is Retain.",
+			"%s -n %s`. To continue the deletion, delete these objects. The operator then also deletes what it created for "+
+			"them on Discord, unless their spec.deletionPolicy is Retain.",
 		issues.JoinUpToTen(names), so, server.Name, server.Namespace)
 }

@@ -112,19 +112,19 @@ func TestOfDeletion(t *testing.T) {
 		reason string
 		after  time.Duration
 	}{
-		"refused by Discord":                      {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
-		"hidden from the bot":                     {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
-		"already DeletionFailed":                  {DeletionFailed("No."), 0, failed, deletionRetry},
-		"a refused token, within deletionGrace":   {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, deletionGrace - time.Second},
-		"a refused token":                         {refusal(discordclient.ClassBadToken), deletionGrace, failed, deletionRetry},
-		"a failing Discord, within deletionGrace": {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, deletionGrace},
-		"a failing Discord":                       {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
-		"a guild that is gone":                    {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
-		"a lost create, within deletionGrace":     {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
-		"a lost create":                           {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
-		"a transient issue":                       {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
-		"a rate limit":                            {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
-		"a wait for dependents":                   {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
+		"refused by Discord":                                    {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
+		"hidden from the bot":                                   {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
+		"already DeletionFailed":                                {DeletionFailed("No."), 0, failed, deletionRetry},
+		"a refused token, within deletionGrace":                 {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, deletionGrace - time.Second},
+		"a refused token":                                       {refusal(discordclient.ClassBadToken), deletionGrace, failed, deletionRetry},
+		"a failing Discord, within deletionGrace":               {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, deletionGrace},
+		"a failing Discord":                                     {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
+		"a guild that is gone":                                  {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
+		"a create with an unknown result, within deletionGrace": {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
+		"a create with an unknown result":                       {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
+		"a transient issue":                                     {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
+		"a rate limit":                                          {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
+		"a wait for dependents":                                 {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,8 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
-	// AwaitsSiblings means that new DiscordRoles await their roles. A later reconcile then sorts,
-	// because Discord puts each new role at the bottom.
+	// AwaitsSiblings means that another new DiscordRole with a position has no role on Discord yet.
+	// A later reconcile then sorts the roles, because Discord puts each new role at the bottom.
 	AwaitsSiblings bool
 }
 

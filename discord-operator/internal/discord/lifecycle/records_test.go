@@ -65,7 +65,7 @@ func TestRecordsOfAForeignFinalizer(t *testing.T) {
 		"is seen":       {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
 		"is seen twice": {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
 		"is seen after the object's record is read":  {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
-		"is another object's":                        {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
+		"is seen on another object":                  {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
 		"is this process's own":                      {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
 		"belongs to a bound object":                  {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
 		"is seen after a lost create":                {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},

@@ -59,7 +59,8 @@ func (c Ceiling) listed() []v1alpha1.Permission {
 	return c.server.Spec.AllowedRoles.Permissions
 }
 
-// Exceeded returns the issue of the asked permissions above the ceiling; nil if there are none.
+// Exceeded returns an issue that names the requested permissions that the ceiling does not allow. It
+// returns nil if the ceiling allows all of them.
 func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 	var above []string
 	for _, name := range asked {

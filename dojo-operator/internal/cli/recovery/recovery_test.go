@@ -291,7 +291,7 @@ func TestEndOfTheLog(t *testing.T) {
 		"no WAL archive, a Backup with --to":                         {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
 		"no WAL archive, the newest data":                            {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
 		"no WAL archive, a Backup without --to":                      {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost Cluster, newest data in a former archive":              {plan(recovery.Request{}, nil, turned, apitest.Lost), "which has no backup, so the writes in that archive are not"},
+		"lost Cluster, newest data in a former archive":              {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)

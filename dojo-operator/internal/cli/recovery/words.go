@@ -33,8 +33,9 @@ func (p *Plan) notes(w *world.World, from source) {
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
-		note("All of the log of serverName %s is restored, including writes that a later restore has undone. The Dojo now "+
-			"archives to serverName %s, which has no backup, so the writes in that archive are not restored.",
+		note("All of the log of serverName %s is restored. If the Dojo was already restored to an earlier moment, this "+
+			"brings back the writes after that moment. The Dojo now archives to serverName %s, which has no backup, so the "+
+			"writes in that archive are not restored.",
 			from.window.ServerName, now.ServerName)
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {

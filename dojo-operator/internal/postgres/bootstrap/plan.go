@@ -80,10 +80,10 @@ func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonOriginMismatch,
 		"The Cluster %[1]s/%[2]s exists, but its data did not come from %[3]q, the source in "+
 			"spec.postgres.cluster.bootstrap, so the Dojo does not use the Cluster. If you restored the Cluster from this "+
-			"source yourself, confirm that: `kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite "+
-			"%[4]s=%[3]q`. To use the data in the Cluster, delete the Dojo and create it again without bootstrap. To use "+
-			"the source, delete the Cluster: `kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. The data in the "+
-			"Cluster is then lost.",
+			"source yourself, confirm it with `kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s "+
+			"--overwrite %[4]s=%[3]q`. To use the data in the Cluster, delete the Dojo and create it again without "+
+			"bootstrap. To use the source, delete the Cluster: `kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. "+
+			"The data in the Cluster is then lost.",
 		dojo.Namespace, live.Name, origin, corev1api.OriginAnnotation)
 }
 

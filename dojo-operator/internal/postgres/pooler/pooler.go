@@ -61,7 +61,7 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available counts the available pods. The Pooler's status also counts others (CloudNativePG's
+// available counts the available pods. The Pooler's status also counts unavailable pods (CloudNativePG's
 // pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {

@@ -283,8 +283,8 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	slices.Sort(names)
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
-		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of former SQL: %s.", what),
-		"Former SQL has not ended: %s. No new SQL runs before that. Find out why with "+
+		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of earlier SQL: %s.", what),
+		"Earlier SQL has not ended: %s. Until it has ended, no new SQL starts. Find out why with "+
 			"`kubectl describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace)
 }
 

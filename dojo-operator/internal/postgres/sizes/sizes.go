@@ -86,7 +86,8 @@ func (p *Preset) problem(name string) string {
 	return checkParameters(p.Parameters)
 }
 
-// Resolve returns a copy of the Dojo with the fields of its size, or else the Dojo itself.
+// Resolve returns a copy of the Dojo with the fields of its size, or the Dojo itself if it names no
+// size. It returns an issue if the size is unknown or invalid.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil

@@ -33,8 +33,8 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the final writes. The Cluster, whose write ends the upgrade, is written after them,
-	// so that the next plan repeats a failed write.
+	// Last has the final writes. The operator writes the Cluster after them, which ends the upgrade.
+	// If one of Last fails, the upgrade has not ended, so the next plan repeats the write.
 	Last []*apply.Object
 }
 
