@@ -54,7 +54,8 @@ func Refused(err error) bool {
 }
 
 // denied reports whether a 401 is a denial by a ValidatingAdmissionPolicy, which names the object.
-// Authentication names no object. client-go marks a proxy's 401 with UnexpectedServerResponse.
+// A 401 for failed authentication names no object. client-go marks a proxy's 401 with
+// UnexpectedServerResponse.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -115,7 +115,7 @@ func TestDataChecks(t *testing.T) {
 		}, "UpgradeFailed"},
 		"a Dojo is Ready with a lower version in its spec": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].Spec.Postgres.Cluster.Version = "14" },
 			"VersionTooLow"},
-		"a Dojo without backups is not upgraded": {func(w *dataWorld, _ *rowsOf) {
+		"the operator refuses an upgrade of a Dojo without backups": {func(w *dataWorld, _ *rowsOf) {
 			w.dojos[0].Spec.Postgres.Cluster.Version, w.dojos[0].Spec.Postgres.Cluster.Backup = "17", nil
 			stuck(w, corev1api.ReasonUpgradeNeedsBackup)
 		}, ""},

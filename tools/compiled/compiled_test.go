@@ -28,7 +28,7 @@ const (
 		"Module": {"Path": "example.test/user", "Version": "v2.0.0"}}`
 )
 
-func TestSum(t *testing.T) {
+func TestTotalSize(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second map[[32]byte]compilation
 		race          bool // of the second build
@@ -37,7 +37,7 @@ func TestSum(t *testing.T) {
 	}{
 		"the same packages": {compilations(t, false, old, imports), compilations(t, false, old, imports), false, 3, nil},
 		"more packages":     {compilations(t, false, old), compilations(t, false, old, imports), false, 3, nil},
-		"another version, and its importers": {
+		"a library in two versions is compiled twice, and so is its importer": {
 			compilations(t, false, old, imports), compilations(t, false, newer, imports), false, 6,
 			[]string{"example.test/user v2.0.0", "example.test/lib v1.0.0 v1.1.0"},
 		},

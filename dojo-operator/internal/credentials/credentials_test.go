@@ -97,11 +97,11 @@ func TestShared(t *testing.T) {
 		"granted to all":                               {[]func(*corev1.Secret){elsewhere("*")}, true},
 		"granted only to other namespaces":             {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
 		"granted only to namespaces with longer names": {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
-		"granted to a pattern":                         {[]func(*corev1.Secret){elsewhere("sch*")}, false},
-		"granted to the name in upper case":            {[]func(*corev1.Secret){elsewhere("School")}, false},
-		"granted to a list without commas":             {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
-		"granted to a list of commas only":             {[]func(*corev1.Secret){elsewhere(",,")}, false},
-		"granted by a label":                           {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
+		"a pattern grants nothing":                     {[]func(*corev1.Secret){elsewhere("sch*")}, false},
+		"a name in upper case grants nothing":          {[]func(*corev1.Secret){elsewhere("School")}, false},
+		"a list without commas grants nothing":         {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
+		"a list of commas alone grants nothing":        {[]func(*corev1.Secret){elsewhere(",,")}, false},
+		"a label grants nothing":                       {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -199,16 +199,16 @@ func TestStaleIsNotReported(t *testing.T) {
 		err      error
 		reported bool
 	}{
-		"all writes succeed":                          {nothing, nil, true},
-		"a write fails":                               {nothing, errUnreachable, true},
-		"a write fails with a conflict":               {nothing, errConflict, false},
-		"a webhook refuses a write with the code 409": {nothing, errDenied, true},
-		"another object now has the same name":        {nothing, errReplaced, false},
-		"another client has created the object":       {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
-		"the cache lacks a child":                     {expect("Service", "tokyo"), nil, false},
-		"the cache lacks a Secret, and a write fails": {expect("Secret", "tokyo-credentials"), errUnreachable, false},
-		"the cache shows an old Dojo":                 {expect("Dojo", "tokyo"), nil, false},
-		"the cache shows a deleted Secret":            {deletedSource, nil, false},
+		"all writes succeed":                                    {nothing, nil, true},
+		"a write fails":                                         {nothing, errUnreachable, true},
+		"a write fails with a conflict":                         {nothing, errConflict, false},
+		"a webhook refuses a write with the code 409":           {nothing, errDenied, true},
+		"another object now has the same name":                  {nothing, errReplaced, false},
+		"another client has created the object":                 {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
+		"the cache lacks a child":                               {expect("Service", "tokyo"), nil, false},
+		"the cache lacks a Secret, and a write fails":           {expect("Secret", "tokyo-credentials"), errUnreachable, false},
+		"the cache lacks the operator's last write of the Dojo": {expect("Dojo", "tokyo"), nil, false},
+		"the cache shows a deleted Secret":                      {deletedSource, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

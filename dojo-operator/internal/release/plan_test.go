@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 		"failed, and the retry was requested earlier":       {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
 		"failed, and the request to retry is removed":       {command(failedBefore("1")), nil, nil, held(failed)},
 		"failed, its Job is gone, and a retry is requested": {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
-		"failed, and a retry is requested": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
+		"failed, and a requested retry deletes the failed Job": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			own(is(batchv1.JobFailed, ""))(t, dojo, s)
 			retry("1")(dojo)
 		}, nil, result{true, false, 1, releasing}},

@@ -109,7 +109,7 @@ func TestPlanOfAnEdit(t *testing.T) {
 	}{
 		"nothing differs":              {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Topic: "x", NSFW: true, Slowmode: 5, DefaultAutoArchive: 60, Overwrites: []discordclient.Overwrite{everyone}}},
 		"the spec renames the channel": {spec: spec{Name: "b"}, live: discordclient.Channel{Name: "a"}, want: edit{Name: discordclient.Set("b")}, fields: []string{"name"}},
-		"renames a channel with capitals": {
+		"renames a channel whose name on Discord has capitals": {
 			spec: spec{Name: "a"}, live: discordclient.Channel{Name: "A"}, want: edit{Name: discordclient.Set("a")}, fields: []string{"name"},
 		},
 		"the topic is cleared":                               {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},

@@ -118,7 +118,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFirstReadinessCounts(t *testing.T) {
+func TestTimeToReadyIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	ready := []metav1.Condition{
 		{Type: conditions.TypeAvailable, Status: metav1.ConditionTrue}, {Type: conditions.TypeReady, Status: metav1.ConditionTrue},
@@ -134,12 +134,12 @@ func TestOnlyTheFirstReadinessCounts(t *testing.T) {
 		steps []step
 		want  uint64
 	}{
-		"created and ready":                         {[]step{{"7", ready}}, 1},
-		"created after a failure":                   {[]step{{"", unready}, {"7", ready}}, 1},
-		"created, not ready":                        {[]step{{"7", unready}}, 0},
-		"created, ready later":                      {[]step{{"7", unready}, {"7", ready}, {"7", unready}, {"7", ready}}, 1},
-		"ready again after a failure":               {[]step{{"7", ready}, {"7", unready}, {"7", ready}}, 1},
-		"created again after a deletion on Discord": {[]step{{"7", ready}, {"7", unready}, {"8", ready}}, 1},
+		"created and ready":                            {[]step{{"7", ready}}, 1},
+		"not created at first, then created and ready": {[]step{{"", unready}, {"7", ready}}, 1},
+		"created, not ready":                           {[]step{{"7", unready}}, 0},
+		"created, ready later":                         {[]step{{"7", unready}, {"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"ready again after a failure":                  {[]step{{"7", ready}, {"7", unready}, {"7", ready}}, 1},
+		"created again after a deletion on Discord":    {[]step{{"7", ready}, {"7", unready}, {"8", ready}}, 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestAHangingFirstCallDoesNotBlockItsRoute(t *testing.T) {
 	call(t, l, edit("1"), c.answer("b", 5, 3, time.Second))
 }
 
-// A failed answer names no bucket, but the route may still have a bucket.
+// The answer of a proxy or of a failed server names no bucket, but the route may still have one.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
