@@ -238,7 +238,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		eventuallyProgressing(ctx, g, v1alpha1.ReasonWaitingForDependents)
 		code, text := kubectlDiscord(ctx, a.ns, "undelete", "group", "theirs", "-y", "--confirm=theirs")
 		Expect(code).To(Equal(1))
-		Expect(text).To(ContainSubstring("(spec.allowRetention, spec.allowAdoption)"))
+		Expect(text).To(ContainSubstring("must set spec.allowRetention and spec.allowAdoption"))
 		Expect(refetch(g)(ctx)).To(HaveField("Annotations", BeEmpty()))
 
 		By("naming the right that a user lacks to see that")
