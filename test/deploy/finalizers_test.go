@@ -102,7 +102,7 @@ func TestDojosAreNotOrphaned(t *testing.T) {
 	apply(t, admin, environment.Dojo.Base())
 
 	refused := MatchError(And(
-		ContainSubstring("Delete it without --cascade=orphan"), ContainSubstring("reclaimPolicy Retain")))
+		ContainSubstring("Delete the Dojo without --cascade=orphan"), ContainSubstring("set spec.postgres.reclaimPolicy to Retain")))
 	remove := func(options ...client.DeleteOption) error {
 		return admin.Delete(t.Context(), sample(t, kind, "tokyo"), options...)
 	}
