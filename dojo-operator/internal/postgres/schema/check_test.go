@@ -58,9 +58,11 @@ func TestCheckScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
 	p.as("postgres", "CREATE ROLE owner LOGIN")
-	p.as("postgres", `CREATE DATABASE "dojo kyoto"`)
+	for _, name := range []string{"*", "dojo app", "dojo kyoto"} {
+		p.as("postgres", `CREATE DATABASE "`+name+`"`)
+	}
 	if code, says := p.scriptAs("owner", checkScript, nil); code != sqlFailed ||
-		says != "it has the databases \"dojo kyoto\", \"postgres\", but not \"app\"\n" {
+		says != `it has the databases "*", "dojo app", "dojo kyoto", "postgres", but not "app"`+"\n" {
 		t.Errorf("exit code %d, says %q", code, says)
 	}
 	p.as("postgres", "CREATE DATABASE app OWNER owner")
