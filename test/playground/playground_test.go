@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	waitLimit = 3 * time.Minute
+	// waitLimit covers a start of Kubernetes beside another suite: that took 3 minutes on two slow cores.
+	waitLimit = 10 * time.Minute
 	// upAndReady matches the last line that the program prints before it waits for Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
 )
@@ -66,13 +67,16 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 		t.Fatal(err)
 	}
 	command.Env = append(os.Environ(), "TMPDIR="+tmp)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	output := t.Output()
 	session, err := gexec.Start(command, output, output)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		<-session.Kill().Exited
+		// The command can be make: while the playground keeps the pipes open, the session does not end.
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		<-session.Exited
 		_ = os.RemoveAll(tmp)
 	})
 	return &playground{Session: session, tmp: tmp}
