@@ -75,7 +75,9 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 	}
 	t.Cleanup(func() {
 		// The command can be make: while the playground keeps the pipes open, the session does not end.
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		if session.ExitCode() < 0 {
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		}
 		<-session.Exited
 		_ = os.RemoveAll(tmp)
 	})
