@@ -83,7 +83,7 @@ spec:
 			Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
 			Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
 			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(HaveField("LongestMS", BeNumerically("<", 15000)))
-		}, SpecTimeout(10*time.Minute))
+		}, SpecTimeout(2*eventually))
 
 		It("post an alert in their channel when they break, and a resolved message after the repair", func(ctx SpecContext) {
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
@@ -104,7 +104,7 @@ spec:
 			w.awaitReady(ctx, "broken")
 			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
 				Should(ContainElement("✅ Resolved: " + title))
-		}, SpecTimeout(10*time.Minute))
+		}, SpecTimeout(2*eventually))
 	})
 
 func (w *world) podNames(ctx context.Context, dojo string) []any {

@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"context"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -53,7 +52,7 @@ var _ = Describe("Two teams that share one Discord server, as in the sample", lo
 
 		step("the teams' NetworkPolicies, which this node does not enforce, allow what has just worked")
 		a.expectConfined(ctx, b)
-	}, SpecTimeout(10*time.Minute))
+	}, SpecTimeout(2*eventually))
 })
 
 type team struct {
