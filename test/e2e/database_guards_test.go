@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -38,8 +39,8 @@ spec:
 	}, NodeTimeout(10*time.Minute))
 
 	It("stays when a user tries to delete a Dojo that has deletionProtection", func(ctx SpecContext) {
-		says := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
-		Expect(says).To(ContainSubstring("deletionProtection"), "and how it is lifted")
+		_, err := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
+		Expect(err).To(MatchError(ContainSubstring("deletionProtection")), "and how it is lifted")
 		Consistently(ctx, w.dojo).WithArguments("ijichi").Should(HaveField("DeletionTimestamp", BeNil()))
 		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(1))
 	}, SpecTimeout(5*time.Minute))
@@ -70,7 +71,7 @@ spec:
 		command := regexp.MustCompile("`kubectl ([^`]*)`").FindStringSubmatch(message)
 		Expect(command).To(HaveLen(2), message)
 		began := time.Now()
-		w.kubectl(ctx, strings.Fields(command[1])...)
+		Expect(w.kubectl(ctx, strings.Fields(command[1])...)).Error().NotTo(HaveOccurred())
 		w.awaitReady(ctx, "ijichi")
 		measured("an accepted loss: Ready with an empty database after %s", time.Since(began))
 		Eventually(ctx, w.weapons).WithArguments("ijichi").Should(BeEmpty())
@@ -85,10 +86,10 @@ spec:
 			measured("a rotation in a Cluster that was made again: %s", time.Since(began))
 		}
 		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(3))
-		owners := w.psql(ctx, "ijichi", "ijichi-db-rw", "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'")
 		d, err := w.dojo(ctx, "ijichi")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(owners).To(Equal(d.Status.Database.Name), "everything belongs to the owner")
+		Expect(w.psql(ctx, "ijichi", "ijichi-db-rw", "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'")).
+			To(Equal(d.Status.Database.Name), "everything belongs to the owner")
 	}, SpecTimeout(10*time.Minute))
 
 	It("is deleted with its namespace, even if the Dojo has deletionProtection", func(ctx SpecContext) {
@@ -106,10 +107,14 @@ spec:
 	}, NodeTimeout(5*time.Minute))
 })
 
-func (w *world) kubectl(ctx context.Context, args ...string) string {
+// The error has the output, but not the arguments, which may have a password.
+func (w *world) kubectl(ctx context.Context, args ...string) (string, error) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, kubectlFolder(ctx)+"/kubectl", args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig())
-	output, _ := command.CombinedOutput()
-	return strings.TrimSpace(string(output))
+	output, err := command.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", args[0], err, output)
+	}
+	return strings.TrimSpace(string(output)), nil
 }

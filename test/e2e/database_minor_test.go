@@ -36,7 +36,8 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		DeferCleanup(func(ctx SpecContext) { offer(ctx, images.PostgresVersion) })
 		// A running operator may see the new catalog up to a minute late.
 		for _, command := range []string{"restart", "status"} {
-			w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")
+			Expect(w.kubectl(ctx, "rollout", command, "deployment/dojo-operator", "--namespace=dojo-system")).
+				Error().NotTo(HaveOccurred())
 		}
 		w.apply(ctx, hakone(""))
 		w.awaitReady(ctx, "hakone")

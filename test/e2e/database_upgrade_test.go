@@ -46,12 +46,12 @@ spec:
 		GinkgoHelper()
 		w.patch(ctx, "maki", `{"spec":{"postgres":{"cluster":{"version":"`+version+`"}}}}`)
 	}
-	version := func(ctx context.Context) string {
+	version := func(ctx context.Context) (string, error) {
 		GinkgoHelper()
 		return w.psql(ctx, "maki", "maki-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")
 	}
 
-	It("is refused without a backup, and can be reverted", func(ctx SpecContext) {
+	It("is refused without a backup, and a user can revert the version in the spec", func(ctx SpecContext) {
 		setVersion(ctx, "17")
 		Eventually(ctx, w.condition).WithArguments("maki", "DatabaseReady").
 			Should(HavePrefix("False " + corev1api.ReasonUpgradeNeedsBackup))
@@ -62,9 +62,10 @@ spec:
 	}, SpecTimeout(20*time.Minute)) // includes BeforeAll, which may build the image of Postgres 17
 
 	It("serves the former version again if a user reverts it while the new image cannot be pulled", func(ctx SpecContext) {
-		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
+		Expect(w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")).
+			Error().NotTo(HaveOccurred())
 		setVersion(ctx, "16") // there is no image of Postgres 16
-		Eventually(ctx, func(ctx context.Context) string {
+		Eventually(ctx, func(ctx context.Context) (string, error) {
 			return w.kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=maki-db-1-major-upgrade", "-o",
 				"jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"+
 					"{.items[*].status.initContainerStatuses[*].state.waiting.reason}")
@@ -81,7 +82,7 @@ spec:
 
 	// If the operator wrote the former version to the Cluster after pg_upgrade has begun,
 	// CloudNativePG would delete the Job and leave data that the former version cannot read.
-	It("continues to the new version if a user reverts it during or after pg_upgrade", func(ctx SpecContext) {
+	It("completes with the new version even if a user reverts it during or after pg_upgrade", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
 		}
@@ -91,7 +92,8 @@ spec:
 		} {
 			w.awaitReady(ctx, name)
 			Expect(w.addWeapon(ctx, name, "1", "Playful Cloud")).To(Succeed())
-			w.kubectl(ctx, "annotate", "dojo", name, corev1api.UpgradeWithoutBackupAnnotation+"=17")
+			Expect(w.kubectl(ctx, "annotate", "dojo", name, corev1api.UpgradeWithoutBackupAnnotation+"=17")).
+				Error().NotTo(HaveOccurred())
 			began := time.Now()
 			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
 			Eventually(ctx, w.upgradeJob).WithArguments(name+"-db").WithTimeout(eventually).WithPolling(50*time.Millisecond).

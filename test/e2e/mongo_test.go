@@ -189,6 +189,7 @@ func (w *world) applicationPassword(ctx context.Context) string {
 }
 
 func (w *world) mayLogIn(ctx context.Context, password string) bool {
-	return w.kubectl(ctx, "exec", "-n", w.namespace, w.primary(ctx, "dojo"), "-c", "postgres", "--",
-		"env", "PGPASSWORD="+password, "psql", "-XAtq", "-h", "dojo-rw", "-U", "app", "-d", "app", "-c", "SELECT 1") == "1"
+	answer, err := w.kubectl(ctx, "exec", "-n", w.namespace, w.primary(ctx, "dojo"), "-c", "postgres", "--",
+		"env", "PGPASSWORD="+password, "psql", "-XAtq", "-h", "dojo-rw", "-U", "app", "-d", "app", "-c", "SELECT 1")
+	return err == nil && answer == "1"
 }
