@@ -253,8 +253,11 @@ func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (stri
 
 // Stop ends the operators before the cluster, so that they can release their Leases.
 func (e *Environment) Stop() error {
+	e.mu.Lock()
+	processes := e.processes
+	e.mu.Unlock()
 	var ending errgroup.Group
-	for _, p := range e.processes {
+	for _, p := range processes {
 		ending.Go(func() error { return p.Stop(Grace) })
 	}
 	errs := []error{ending.Wait()}

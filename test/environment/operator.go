@@ -3,6 +3,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -168,7 +169,7 @@ type Command struct {
 	Log     string
 	// Args follow the arguments of the Deployment. If a flag is repeated, its last value applies.
 	Args []string
-	// Reaper ends the process with the calling program; otherwise it ends with the cluster.
+	// Reaper kills the process when the calling program ends. Start defaults to the cluster's reaper.
 	Reaper *process.Reaper
 }
 
@@ -178,6 +179,8 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 	if err != nil {
 		return nil, err
 	}
+	// Without its API server, an operator that has no Lease yet would wait forever.
+	c.Reaper = cmp.Or(c.Reaper, cluster.Reaper())
 	return o.StartWith(ctx, kubeconfig, c)
 }
 

@@ -156,12 +156,13 @@ func TestInterrupt(t *testing.T) {
 		signal os.Signal
 		exit   int
 	}{
-		"while the cluster starts":     {after: "Starting Kubernetes", signal: os.Interrupt, exit: 1},
-		"while the operator starts":    {after: "Installing", signal: os.Interrupt, exit: 1},
-		"before all samples are Ready": {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
-		"when it is up, by Ctrl-C":     {after: upAndReady, signal: os.Interrupt, exit: 0},
-		"when it is up, by SIGTERM":    {after: upAndReady, signal: syscall.SIGTERM, exit: 0},
-		"when it is up, by SIGKILL":    {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
+		"while the cluster starts":              {after: "Starting Kubernetes", signal: os.Interrupt, exit: 1},
+		"while the operator starts":             {after: "Installing", signal: os.Interrupt, exit: 1},
+		"while the operator starts, by SIGKILL": {after: "Installing", signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
+		"before all samples are Ready":          {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
+		"when it is up, by Ctrl-C":              {after: upAndReady, signal: os.Interrupt, exit: 0},
+		"when it is up, by SIGTERM":             {after: upAndReady, signal: syscall.SIGTERM, exit: 0},
+		"when it is up, by SIGKILL":             {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

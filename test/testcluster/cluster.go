@@ -241,6 +241,9 @@ func (c *Cluster) keepLogsOfFailure() error {
 	return fmt.Errorf("all logs are in %s", dir)
 }
 
+// Reaper ends further processes with the cluster, also after a crash of this process.
+func (c *Cluster) Reaper() *process.Reaper { return c.reaper }
+
 // Stop ends the cluster and removes its folder. Further calls return the same result.
 func (c *Cluster) Stop() error { return c.stop() }
 
