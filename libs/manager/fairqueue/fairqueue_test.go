@@ -156,6 +156,22 @@ func TestDelays(t *testing.T) {
 	})
 }
 
+// As in controller-runtime, a delayed add of a ready item only raises the priority of this turn.
+func TestDelayedAddOfAReadyItem(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	q.Add(request("a", "x"))
+	q.Add(request("a", "y"))
+	q.AddWithOpts(priorityqueue.AddOpts{After: time.Hour, Priority: new(3)}, request("a", "y"))
+	if diff := cmp.Diff([]string{"a/y:3", "a/x"}, drain(q)); diff != "" {
+		t.Error(diff)
+	}
+	q.Add(request("a", "y"))
+	if diff := cmp.Diff([]string{"a/y"}, drain(q)); diff != "" {
+		t.Errorf("the next turn: %s", diff)
+	}
+}
+
 func TestNoItemComesTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // order sorts the ready items of client-go's workqueue. Set an item's priority before you add it.
 type order struct {
 	mu      sync.Mutex
-	wanted  map[reconcile.Request]int // priority that the next Push or Touch uses
+	wanted  map[reconcile.Request]int // priority that the next Push uses, of items that are not queued
 	queued  map[reconcile.Request]int // priority in the queue
 	running map[reconcile.Request]int // priority of an item that a worker processes
 	levels  map[int]*level            // the keys are priorities; each level has items
@@ -26,10 +26,16 @@ func newOrder() *order {
 	}
 }
 
+// setPriority raises a queued item's priority by a second entry. Pop skips the entry of lower
+// priority.
 func (o *order) setPriority(item reconcile.Request, priority int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if before, ok := o.wanted[item]; !ok || priority > before {
+	if queued, ok := o.queued[item]; ok {
+		if priority > queued {
+			o.push(item, priority)
+		}
+	} else if before, ok := o.wanted[item]; !ok || priority > before {
 		o.wanted[item] = priority
 	}
 }
@@ -41,15 +47,8 @@ func (o *order) Push(item reconcile.Request) {
 	delete(o.wanted, item)
 }
 
-// Touch raises a queued item's priority by a second entry. Pop skips the entry of lower priority.
-func (o *order) Touch(item reconcile.Request) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if priority, ok := o.wanted[item]; ok && priority > o.queued[item] {
-		o.push(item, priority)
-	}
-	delete(o.wanted, item)
-}
+// Touch does nothing: setPriority has already raised the priority.
+func (o *order) Touch(reconcile.Request) {}
 
 func (o *order) push(item reconcile.Request, priority int) {
 	o.queued[item] = priority
@@ -74,7 +73,7 @@ func (o *order) Pop() reconcile.Request {
 		if len(o.levels[priority].namespaces) == 0 {
 			delete(o.levels, priority)
 		}
-		if at, ok := o.queued[item]; ok && at == priority { // otherwise Touch has raised the priority
+		if at, ok := o.queued[item]; ok && at == priority { // otherwise setPriority has raised the priority
 			delete(o.queued, item)
 			o.running[item] = priority
 			return item
