@@ -137,7 +137,8 @@ func (s *Server) DeleteRole(guildID, roleID string) {
 func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
-	s.discord.RemoveMember(s.mustGuild(guildID), userID)
+	g, m := s.mustMember(guildID, userID)
+	s.discord.RemoveMember(g, m.UserID)
 }
 
 func (s *Server) mustGuild(id string) *model.GuildState {

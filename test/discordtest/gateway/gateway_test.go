@@ -59,6 +59,14 @@ func TestSession(t *testing.T) {
 	if f := w.want(0, "GUILD_DELETE"); !cmp.Equal(f.D, any(obj{"id": r.Guild})) {
 		t.Errorf("removed: %v", f.D)
 	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a user who is no member can be removed")
+			}
+		}()
+		r.Srv.RemoveMember(r.Guild, r.Bot.UserID)
+	}()
 	r.Srv.AddMember(r.Guild, r.Bot.UserID, 0)
 	w.want(0, "GUILD_CREATE")
 }

@@ -22,7 +22,7 @@ func TestAltered(t *testing.T) {
 			}
 			o.Altered = discordtest.Altered{
 				Topic:                func(s string) string { return strings.ReplaceAll(s, "\n\n\n", "\n\n") },
-				AnnouncementSlowmode: true, Locale: true, Description: true, CommunityChannels: true,
+				AnnouncementSlowmode: true, Locale: true, Description: true, CommunityChannels: true, Icon: true,
 			}
 		})
 	}
@@ -42,6 +42,7 @@ func TestAltered(t *testing.T) {
 		"the rules channel of a guild is ignored":                    {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
 		"the rules channel of a Community guild is stored":           {community, -1, obj{"rules_channel_id": ofCommunity, "features": []string{"COMMUNITY"}}, obj{"rules_channel_id": ofCommunity}},
 		"an edit without COMMUNITY does not set the updates channel": {community, -1, obj{"public_updates_channel_id": ofCommunity}, obj{"public_updates_channel_id": nil}},
+		"an invalid icon is ignored":                                 {r, -1, obj{"icon": "data:image/png;base64,eA=="}, obj{"icon": nil}},
 		"a new name of a guild is stored":                            {r, -1, obj{"name": "Kyoto"}, obj{"name": "Kyoto"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,5 +127,10 @@ func (h *Handler) run(c *call.Call, rt *route) (status int, body any, err error)
 	if err := h.admit(c, rt, who); err != nil {
 		return 0, nil, err
 	}
+	for _, key := range rt.ids() {
+		if err := call.CheckID(key, c.Path(key)); err != nil {
+			return 0, nil, err
+		}
+	}
 	return rt.handle(c)
 }

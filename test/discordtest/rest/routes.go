@@ -5,6 +5,7 @@ package rest
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"jutsu.com/operators/test/discordtest/rest/call"
 	"jutsu.com/operators/test/discordtest/rest/channels"
@@ -26,6 +27,15 @@ type route struct {
 
 // String returns "METHOD /template", which names the route in limits, faults and recorded calls.
 func (r *route) String() string { return r.method + " " + r.template }
+
+func (r *route) ids() (keys []string) {
+	for part := range strings.SplitSeq(r.template, "/") {
+		if strings.HasSuffix(part, "_id}") {
+			keys = append(keys, strings.Trim(part, "{}"))
+		}
+	}
+	return keys
+}
 
 func table() []*route {
 	const (

@@ -36,9 +36,10 @@ func SnowflakeTime(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + epoch)
 }
 
-// IsSnowflake reports whether s is a decimal number without sign and leading zeros.
+// IsSnowflake reports whether s is a decimal number without sign and leading zeros. Discord accepts
+// 63 bits: https://github.com/discord/discord-api-docs/issues/3733
 func IsSnowflake(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 64)
+	n, err := strconv.ParseUint(s, 10, 63)
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 

@@ -3,18 +3,24 @@
 package call
 
 import (
+	"fmt"
 	"net/http"
 
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
+// CheckID returns an error unless an id is a snowflake.
+func CheckID(key, id string) error {
+	if !model.IsSnowflake(id) {
+		return Invalid(key, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id))
+	}
+	return nil
+}
+
 // Guild returns the guild in the path. A bot that is not a member gets 10004 (Unknown Guild).
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
-	switch {
-	case !model.IsSnowflake(c.Path("guild_id")):
-		return nil, Invalid("guild_id", "NUMBER_TYPE_COERCE", "Value \""+c.Path("guild_id")+"\" is not snowflake.")
-	case g == nil || g.Members[c.Bot.UserID] == nil:
+	if g == nil || g.Members[c.Bot.UserID] == nil {
 		return nil, errUnknownGuild
 	}
 	return g, nil
@@ -32,9 +38,6 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 // Channel returns the channel in the path, or error 50001 if the bot may not view the channel.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
-	if !model.IsSnowflake(id) {
-		return nil, nil, Invalid("channel_id", "NUMBER_TYPE_COERCE", "Value \""+id+"\" is not snowflake.")
-	}
 	g, ch := c.Discord.FindChannel(id)
 	if c.mayLag() {
 		was, read := c.Discord.ReadChannel(id, c.Stale)

@@ -49,7 +49,7 @@ type Altered struct {
 	Locale, Description bool
 	// CommunityChannels ignores the rules and updates channel outside Community guilds.
 	CommunityChannels bool
-	// Icon ignores all icons of a guild. Users report that Discord ignores invalid icons.
+	// Icon ignores all icons of a guild, also invalid ones. Users report that Discord ignores these.
 	Icon bool
 	// Unsynced creates channels without the overwrites of their category.
 	Unsynced bool

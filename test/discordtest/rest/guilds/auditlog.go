@@ -4,7 +4,6 @@ package guilds
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -25,8 +24,8 @@ func AuditLog(c *call.Call) (int, any, error) {
 	}
 	q := c.Request.URL.Query()
 	for _, key := range []string{"user_id", "target_id", "before", "after"} {
-		if v := q.Get(key); v != "" && !model.IsSnowflake(v) {
-			return 0, nil, call.Invalid(key, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", v))
+		if err := call.CheckID(key, cmp.Or(q.Get(key), "0")); err != nil {
+			return 0, nil, err
 		}
 	}
 	action, err := c.Number("action_type", 0, 0, 1000)

@@ -152,13 +152,12 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 const maxIcon = 1024
 
 func readImages(c *call.Call, f *call.Form, g *model.Guild) {
-	before, has := g.Icon, func(feature string) bool { return slices.Contains(g.Features, feature) }
-	f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
+	has := func(feature string) bool { return slices.Contains(g.Features, feature) }
+	if !c.Options.Altered.Icon {
+		f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
+	}
 	f.Image("splash", &g.Splash, 0, false)
 	f.Image("banner", &g.Banner, 0, has("ANIMATED_BANNER"))
-	if c.Options.Altered.Icon {
-		g.Icon = before
-	}
 }
 
 func readFeatures(f *call.Form, g *model.Guild) {
