@@ -142,9 +142,10 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 		return min(s.backoff(), s.Timing.Lookup), err
 	}
 	if start.Remaining <= sessionReserve {
-		return max(start.ResetAfter, s.Timing.MaxWait), fmt.Errorf(
+		wait := max(start.ResetAfter, s.Timing.MaxWait)
+		return wait, fmt.Errorf(
 			"only %d session starts are left, and Discord resets the token of a bot that starts more; waiting %s",
-			start.Remaining, start.ResetAfter)
+			start.Remaining, wait)
 	}
 	if rest := s.Timing.Spacing - time.Since(s.identified); !s.identified.IsZero() && !sleep(ctx, rest) {
 		return 0, ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +84,19 @@ func TestLookupsGoOn(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheLastSessionsAreLeft(t *testing.T) {
+	t.Parallel()
+	for reset, want := range map[time.Duration]time.Duration{0: 2 * time.Minute, time.Hour: time.Hour} {
+		s := supervisor{Config: Config{Timing: Timing{}.withDefaults(), Lookup: func(context.Context) (Start, error) {
+			return Start{Remaining: sessionReserve, ResetAfter: reset}, nil
+		}}}
+		wait, err := s.once(t.Context())
+		if wait != want || err == nil || !strings.HasSuffix(err.Error(), "; waiting "+want.String()) {
+			t.Errorf("it waits %s, want %s; the error is %v", wait, want, err)
+		}
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

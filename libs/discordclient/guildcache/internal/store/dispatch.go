@@ -20,7 +20,7 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler. It removes live views that were not requested.
+// Disconnected implements gateway.Handler. It removes views that were not requested.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {
@@ -38,6 +38,10 @@ func (st *Store) disconnect(why string) (news bool) {
 	news = st.connected || st.gatewayErr != why
 	st.connected, st.gatewayErr = false, why
 	for _, g := range st.guilds {
+		if !g.wanted {
+			delete(st.guilds, g.id)
+			continue
+		}
 		if g.eventDeadline = (time.Time{}); !g.live {
 			continue
 		}
@@ -45,9 +49,6 @@ func (st *Store) disconnect(why string) (news bool) {
 		g.live = false
 		if at := time.Now().Add(st.Resync); g.stale.IsZero() || at.Before(g.nextPoll) { // do not delay a stale view's poll
 			g.nextPoll = at
-		}
-		if !g.wanted {
-			delete(st.guilds, g.id)
 		}
 	}
 	st.Wake()

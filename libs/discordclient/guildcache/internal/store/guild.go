@@ -147,7 +147,8 @@ func (g *guildState) expectEvent(began time.Time) {
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
-	g.store.Log.Warn("the Discord Gateway has not reported a change by this bot; reading the guild instead", "guild", g.id)
+	g.store.Log.Warn("the Discord Gateway has not reported a change that this bot made; reading the guild instead",
+		"guild", g.id)
 	g.store.Counters.Gaps.Inc()
 	g.store.markStale(g, 0)
 	if g.stale = began; stale.After(began) {

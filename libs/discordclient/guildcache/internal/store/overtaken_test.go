@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 func newTestStore(t testing.TB) (*Store, *View) {
@@ -390,6 +391,26 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	}
 	st.session(t, guildEmpty)
 	exact("a session without the bot's roles", false)
+}
+
+// Until its roles are read, the bot counts as having the role that Discord gives to every bot.
+func TestUnknownRolesOfTheBotIncludeItsOwn(t *testing.T) {
+	t.Parallel()
+	st, view := newTestStore(t)
+	st.Self("9")
+	st.Read(discordclient.Guild{ID: "1", Roles: []discordclient.Role{
+		{ID: "1"}, {ID: "30", Managed: true, Permissions: permissions.ViewChannel, Tags: discordclient.RoleTags{BotID: "9"}},
+	}}, time.Now())
+	private := &discordclient.Channel{Overwrites: []discordclient.Overwrite{
+		{ID: "1", Deny: permissions.ViewChannel}, {ID: "30", Allow: permissions.ViewChannel},
+	}}
+	s := view.Snapshot()
+	if everywhere, exact := s.BotPermissions(); exact || !everywhere.Has(permissions.ViewChannel) {
+		t.Errorf("the bot's permissions are %v, exact %v", everywhere.Names(), exact)
+	}
+	if here, exact := s.BotPermissionsIn(private); exact || !here.Has(permissions.ViewChannel) {
+		t.Errorf("in a channel that admits only its role, they are %v, exact %v", here.Names(), exact)
+	}
 }
 
 func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {

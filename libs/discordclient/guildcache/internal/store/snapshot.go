@@ -277,6 +277,10 @@ func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[c
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
 // the bot's roles are unknown or may be outdated.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
+	return s.Guild.Permissions(s.selfID, s.ownRoles()), s.selfFollowed()
+}
+
+func (s *Snapshot) ownRoles() []string {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
 		for _, r := range s.Guild.Roles {
@@ -285,7 +289,7 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 			}
 		}
 	}
-	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
+	return roles
 }
 
 // Invited returns the permissions of the bot's managed role, which a new invitation may replace.
@@ -305,5 +309,5 @@ func (s *Snapshot) selfFollowed() bool {
 // BotPermissionsIn returns the bot's permissions in a channel; for exact see BotPermissions.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
-	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()
+	return permissions.In(base, s.Guild.ID, s.selfID, s.ownRoles(), c.Overwrites), s.selfFollowed()
 }

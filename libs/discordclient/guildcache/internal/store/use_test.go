@@ -38,6 +38,20 @@ func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	}
 }
 
+func TestADisconnectDropsGuildsThatNothingUses(t *testing.T) {
+	t.Parallel()
+	st, _ := newTestStore(t)
+	st.Connecting()
+	st.receive(t, "READY", `{"user":{"id":"9"},"guilds":[{"id":"1"},{"id":"2"},{"id":"3"}]}`)
+	st.receive(t, "GUILD_CREATE", `{"id":"1"}`)
+	st.receive(t, "GUILD_CREATE", `{"id":"2"}`)
+	st.receive(t, "GUILD_DELETE", `{"id":"2","unavailable":true}`)
+	st.Disconnected(nil)
+	if n := st.Health().Guilds; n != 1 {
+		t.Errorf("%d guilds are kept, want the wanted one", n)
+	}
+}
+
 func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
