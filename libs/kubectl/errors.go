@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,11 +114,16 @@ func (p *Plugin) explainForbidden(err error) string {
 			resource = name + "." + m[4] + "/" + sub
 		}
 	}
-	where := "in the namespace " + m[5]
-	if m[5] == "" {
-		where = "in all namespaces; name a namespace with -n"
+	where := " in the namespace " + m[5]
+	clusterScoped := func(k Kind) bool { return k.ClusterScoped && k.Resource() == resource }
+	switch {
+	case m[5] != "":
+	case slices.ContainsFunc(p.kinds, clusterScoped):
+		where = ""
+	default:
+		where = " in all namespaces; name a namespace with -n"
 	}
-	text := fmt.Sprintf("you (%s) may not %s %s %s.", m[1], m[2], resource, where)
+	text := fmt.Sprintf("you (%s) may not %s %s%s.", m[1], m[2], resource, where)
 	if p.Roles == nil {
 		return text
 	}

@@ -16,7 +16,7 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	p := &Plugin{Server: "https://k8s", Missing: "Install it.", Roles: func(verb, resource string) string {
 		return map[string]string{"get pods/log": "viewer"}[verb+" "+resource]
-	}}
+	}, kinds: []Kind{KindOf(schema.GroupVersion{Group: "example.com", Version: "v1"}, "Class", "classes").Global()}}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	denied := func(verb, resource, group, where string) error {
@@ -31,6 +31,7 @@ func TestExplain(t *testing.T) {
 			"get", "pods/log", "", ` in the namespace "a"`),
 		"you (yuji) may not list things.example.com in all namespaces; name a namespace with -n.": denied(
 			"list", "things", "example.com", " at the cluster scope"),
+		"you (yuji) may not list classes.example.com.": denied("list", "classes", "example.com", " at the cluster scope"),
 	} {
 		if got := p.explain(canceled, err); got != want {
 			t.Errorf("%v is explained as %q, want %q", err, got, want)
