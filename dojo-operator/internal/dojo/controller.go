@@ -296,6 +296,9 @@ func (r *Reconciler) observePostgres(
 		if former := s.Release.AliveBefore(revision); len(former) > 0 && s.Postgres.Application.Outdated == "" {
 			s.Postgres.Application.Outdated = fmt.Sprintf("a release step has yet to end (%s)", former[0].Name)
 		}
+		if err == nil {
+			s.Postgres.Login.Leaving, err = leaving(ctx, reader, dojo, s.Postgres)
+		}
 	}
 	if err == nil && (dojo.Spec.Suspend || postgres.UpgradeStep(dojo, s.Postgres) != "") {
 		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, dojo)

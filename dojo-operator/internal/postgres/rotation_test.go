@@ -237,6 +237,13 @@ func TestRequestsOfRotation(t *testing.T) {
 		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
 			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
 				"while other Dojos use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
+		"pods of another Dojo use the former login": {func(t *testing.T) *world {
+			w := turned(t)
+			w.outdated, w.Login.Leaving = "", []string{"Dojo kyoto (the rollout is not complete)"}
+			return w
+		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
+			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
+				"while pods of other Dojos may use it: Dojo kyoto (the rollout is not complete)."}},
 		"request withdrawn while pods use the former login": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"another request while Postgres accepts the former login": {func(t *testing.T) *world {
 			w := turned(t)

@@ -5,6 +5,7 @@ package login
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -75,6 +76,8 @@ func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 	case len(s.Users) > 0:
 		return fmt.Sprintf("other Dojos use its Secret %s: %s. Set their spec.credentialsRef.name to %s",
 			current.Other().ObjectName(dojo), strings.Join(s.Users, ", "), current.ObjectName(dojo))
+	case len(s.Leaving) > 0:
+		return "pods of other Dojos may use it: " + strings.Join(s.Leaving, ", ")
 	}
 	return ""
 }
@@ -93,6 +96,8 @@ func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	}
 	return step
 }
+
+const leavingRetry = 5 * time.Second
 
 // PlanRetirement reports an issue until the former login is retired.
 func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
@@ -117,5 +122,8 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 			"%s It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and "+
 				"`kubectl describe databaseroles.postgresql.cnpg.io %s -n %[4]s`.",
 			message, in.Deadline, dojo.Name, dojo.Namespace, r.Current.Other().ObjectName(dojo)).For(object))
+	if len(s.Leaving) > 0 { // pods of other Dojos cause no reconcile of this Dojo
+		step.Incomplete.After(leavingRetry)
+	}
 	return step
 }

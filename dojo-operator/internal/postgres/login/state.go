@@ -23,8 +23,9 @@ type State struct {
 	// Otherwise Current is the owner, unless only the second login may log in.
 	Connected bool
 	Current   cnpg.Login
-	// Users names the other Dojos that use the former login, until this login is retired.
-	Users []string
+	// Users names the other Dojos that use the former login, until this login is retired. Leaving
+	// names those that have changed to the current login, but may have pods with the former login.
+	Users, Leaving []string
 }
 
 // Login is an observed login.
