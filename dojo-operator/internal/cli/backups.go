@@ -88,7 +88,7 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 	case b.Usable:
 		state = style.Good("ok")
 	case b.Phase == cnpgv1.BackupPhaseCompleted:
-		state = "completed; restore it with --to, not with --backup"
+		state = "completed; only kubectl dojo restore --to can use it"
 	case b.Error != "":
 		state = style.Bad(b.Phase + ": " + b.Error)
 	}
@@ -99,8 +99,7 @@ func (s *session) newBackup() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
 	cmd := s.forWorld("backup", "Take a backup now",
-		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
-backups.postgresql.cnpg.io.`,
+		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says.`,
 		func(ctx context.Context, w *world.World) error { return s.backup(ctx, w, &ask, &wait) })
 	ask.Bind(cmd)
 	wait.bind(cmd, cnpg.MaxBackupTime)

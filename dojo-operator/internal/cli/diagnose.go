@@ -155,29 +155,38 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	return err
 }
 
+// needs lists rights in the namespace of the command line. It leaves out test-alert, which needs
+// rights in other namespaces, and plan, whose rights depend on the spec.
 var needs = []struct {
 	commands string
 	needed   bool
 	rights   []kubectl.Right
 }{
 	{"list, status, tree", true, slices.Concat(kubectl.To("get", kinds.Dojo), kubectl.To("list", kinds.Dojo))},
-	{"tree with all children", false, slices.Concat(
-		kubectl.To("get", kinds.Deployment, kinds.Service, kinds.Secret),
-		kubectl.To("list", kinds.Pod, kinds.Job, kinds.Event),
-		kubectl.To("get", kinds.Cluster, kinds.Database, kinds.Role))},
-	{"rotate, suspend, resume, upgrade, accept-loss", false, kubectl.To("patch", kinds.Dojo)},
-	{"backups", false, kubectl.To("list", kinds.Backup, kinds.ObjectStore)},
-	{"backup", false, kubectl.To("create", kinds.Backup)},
-	{"restore --as", false, slices.Concat(kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo))},
-	{"restore", false, slices.Concat(kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster),
-		kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster), kubectl.To("list", kinds.Database),
-		kubectl.To("create", kinds.Backup))},
-	{"logs", false, []kubectl.Right{{Verb: "get", Kind: kinds.Pod, Subresource: "log"}}},
+	{"status and tree with all children", false, slices.Concat(
+		kubectl.To("get", kinds.Deployment, kinds.Service, kinds.Secret, kinds.Budget, kinds.Autoscaler, kinds.Ingress,
+			kinds.HTTPRoute, kinds.Cluster, kinds.Database, kinds.Role, kinds.Pooler, kinds.Schedule, kinds.ServiceMonitor,
+			kinds.Rule, kinds.Route, kinds.Channel),
+		kubectl.To("list", kinds.Pod, kinds.Job, kinds.Event, kinds.Backup, kinds.ObjectStore, kinds.Database))},
+	{"rotate, suspend, resume", false, kubectl.To("patch", kinds.Dojo)},
+	{"upgrade, accept-loss", false, slices.Concat(kubectl.To("patch", kinds.Dojo), ofBackups)},
+	{"backups", false, slices.Concat(ofBackups, kubectl.To("get", kinds.Cluster))},
+	{"backup", false, slices.Concat(kubectl.To("create", kinds.Backup), kubectl.To("get", kinds.Backup, kinds.Cluster))},
+	{"restore --as", false, slices.Concat(kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo), ofBackups,
+		kubectl.To("get", kinds.Cluster, kinds.Database))},
+	{"restore", false, slices.Concat(kubectl.To("patch", kinds.Dojo, kinds.Cluster), ofBackups,
+		kubectl.To("create", kinds.Cluster, kinds.Backup), kubectl.To("delete", kinds.Cluster),
+		kubectl.To("get", kinds.Cluster, kinds.Database, kinds.Backup), kubectl.To("list", kinds.Dojo, kinds.Database))},
+	{"logs", false, append(kubectl.To("list", kinds.Pod),
+		kubectl.Right{Verb: "get", Kind: kinds.Pod, Subresource: "log"}, kubectl.Right{Verb: "get", Kind: kinds.Cluster})},
 	{"open", false, append(slices.Concat(kubectl.To("get", kinds.Service), kubectl.To("list", kinds.Pod)),
 		kubectl.Right{Verb: "create", Kind: kinds.Pod, Subresource: "portforward"})},
 	{"psql", false, append(slices.Concat(kubectl.To("get", kinds.Secret, kinds.Cluster), kubectl.To("list", kinds.Pod)),
 		kubectl.Right{Verb: "create", Kind: kinds.Pod, Subresource: "exec"})},
 }
+
+// ofBackups are the rights to find all archives of backups.
+var ofBackups = kubectl.To("list", kinds.Backup, kinds.ObjectStore)
 
 func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 	all := make([]check.Right, len(needs))

@@ -71,7 +71,7 @@ func TestWrongUse(t *testing.T) {
 		"status a b":                 `unexpected argument "b": kubectl dojo status NAME`,
 		"status a -w -o json":        `--watch and --output exclude each other`,
 		"logs a database":            `"database" has no logs: name one of application, schema, postgres`,
-		"restore a --to yesterday":   `--to: "yesterday" is no time: say 02:45,`,
+		"restore a --to yesterday":   `--to: "yesterday" is not a time: write 02:45,`,
 		"restore a --timeout long":   `invalid argument "long" for "--timeout" flag`,
 		"open a --port 70000":        `invalid argument "70000" for "--port" flag`,
 		"test-alert --alertmanager":  `flag needs an argument: --alertmanager`,
@@ -98,7 +98,7 @@ func TestUnknownName(t *testing.T) {
 		}
 	}
 	if got := run(t, s, "", "status", "sendai", "-n", "team-z"); !strings.Contains(got.err,
-		`there is no Dojo "sendai" in the namespace team-z; kubectl dojo list -A shows those of all namespaces`) {
+		`there is no Dojo "sendai" in the namespace team-z; kubectl dojo list -A shows the Dojos of all namespaces`) {
 		t.Error(got)
 	}
 }
@@ -139,6 +139,7 @@ func TestNoRights(t *testing.T) {
 		"backup":                      {"create backups.postgresql.cnpg.io", "backup sendai -y", "may not create backups.postgresql.cnpg.io"},
 		"backup, unreadable Cluster":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore":                     {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "that you lack: delete clusters.postgresql.cnpg.io"},
+		"restore, unreadable Backup":  {"get backups.postgresql.cnpg.io", "restore sendai --to 02:45 -y --confirm sendai", "that you lack: get backups.postgresql.cnpg.io"},
 		"restore, unreadable Cluster": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore, unreadable Databases": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
 			"may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
@@ -196,13 +197,13 @@ func TestNotNow(t *testing.T) {
 		"back up an external database":                {"backup sendai", "has no Cluster of its own", others},
 		"back up without a backup policy":             {"backup sendai", "does not say where backups go", bare},
 		"restore an external database":                {"restore sendai", "the operator does not run the database of sendai (spec.credentialsRef)", others},
-		"restore a shared Cluster":                    {"restore sendai", "is in the Cluster shared, which belongs to others too", inCluster},
+		"restore a shared Cluster":                    {"restore sendai", "is in the Cluster shared, which others may use too", inCluster},
 		"restore to a future time":                    {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
 		"restore to a time before the first backup":   {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: 22 Nov 01:00 to now", nil},
 		"restore an unknown backup":                   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
 		"restore --as the same name":                  {"restore sendai --as sendai", "--as names sendai itself", nil},
 		"restore a suspended Dojo in place":           {"restore sendai", "sendai is suspended: restore beside the Dojo with --as", asleep},
-		"restore in place without a backup policy":    {"restore sendai", "has no spec.postgres.cluster.backup to keep the current data", bare},
+		"restore in place without a backup policy":    {"restore sendai", "has no spec.postgres.cluster.backup, so its current data cannot be backed up", bare},
 		"upgrade without a version":                   {"upgrade sendai", "name the major version with --to", nil},
 		"upgrade to a minor and a major version":      {"upgrade sendai --minor --to 19", "--minor excludes --to, --image and --without-backup", outdated},
 		"upgrade without a newer minor version":       {"upgrade sendai --minor", "the operator knows no newer minor version of Postgres for sendai", nil},

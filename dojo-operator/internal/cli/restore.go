@@ -39,26 +39,24 @@ type restoring struct {
 func (s *session) newRestore() *cobra.Command {
 	var r restoring
 	cmd := s.forDojo("restore", "Restore the database of a Dojo: after a loss, to a moment, or into another Dojo",
-		`Restores a database from its backups and log. Without --as, the Dojo itself gets the data: its application stops, and
-a new Cluster replaces the lost one. If the Cluster still exists, a backup keeps its current data, then the Cluster is
-deleted. With --as, another Dojo gets the data, and this one continues. The application starts when the data has been
-verified.
+		`Restores a database from its backups and write-ahead log. Without --as, the Dojo itself gets the data: the command
+stops its application, and a new Cluster replaces the lost one. If the Cluster still exists, the command first backs up
+its current data, and then deletes the Cluster. With --as, a new Dojo gets the data, and the Dojo NAME does not change.
+The command starts the application of the restored Dojo when its condition DatabaseReady is True.
 
-With --as, the command needs the rights to create and patch Dojos. Without --as, it needs the rights to patch the Dojo,
-and to create and patch clusters.postgresql.cnpg.io. If the Cluster exists, it also needs the rights to delete clusters,
-to create backups.postgresql.cnpg.io, and to list Dojos and databases.postgresql.cnpg.io. In this command, --as names a
-new Dojo, not a user to act as.`,
+kubectl dojo check shows which rights you lack for restore and for restore --as. In this command, --as names a new
+Dojo, not a user to act as.`,
 		func(ctx context.Context, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
   kubectl dojo restore sendai --to "24 Nov 02:45"           in place`
 	flags := cmd.Flags()
 	flags.StringVar(&r.to, "to", "",
-		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest data")
+		"the `TIME` to restore to, in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest data")
 	flags.StringVar(&r.as, "as", "", "`NAME` of a new Dojo that gets the data")
-	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default --to decides")
+	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default the command chooses by --to")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres with its tag, for a lost Cluster or an archive of unknown version; without a tag, a mirror")
+		"`IMAGE` of Postgres for a lost Cluster or data of unknown version; without a tag, the command chooses the tag")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.Bind(cmd)
@@ -125,7 +123,8 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 		rights = append(rights, kubectl.To("create", kinds.Dojo)...)
 	}
 	if plan.Replaces {
-		rights = append(rights, slices.Concat(kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup))...)
+		rights = append(rights, slices.Concat(kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup),
+			kubectl.To("get", kinds.Backup))...)
 	}
 	if err := s.Need(ctx, rights...); err != nil {
 		return err
@@ -304,7 +303,8 @@ func (r *restoreRun) save(ctx context.Context) error {
 	// barman-cloud deletes Backup objects outside the Cluster's present archive.
 	if place, found, _ := unstructured.NestedMap(backup.Object, "spec", "pluginConfiguration"); found {
 		server, _, _ := unstructured.NestedString(place, "parameters", "serverName")
-		r.Print("  If that Backup no longer exists, create a Dojo with serverName %s in bootstrap.recovery.objectStore\n",
+		r.Print("  If that Backup no longer exists, create a Dojo with serverName %s in "+
+			"spec.postgres.cluster.bootstrap.recovery.objectStore\n",
 			cmp.Or(server, r.plan.Object.GetName()))
 	}
 	return nil

@@ -52,6 +52,7 @@ type Server struct {
 	objects map[string]*unstructured.Unstructured // the keys are URL paths
 	denied  map[string]bool
 	absent  map[string]bool
+	used    map[string]bool
 	writes  []string
 	version int // the last metadata.resourceVersion of a changed object
 }
@@ -62,7 +63,7 @@ func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...
 	s := &Server{
 		scheme: scheme, kinds: kinds,
 		Logs: map[string]string{}, objects: map[string]*unstructured.Unstructured{},
-		denied: map[string]bool{}, absent: map[string]bool{},
+		denied: map[string]bool{}, absent: map[string]bool{}, used: map[string]bool{},
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.http.Close)
@@ -96,6 +97,13 @@ func (s *Server) Deny(rights ...string) {
 	for _, right := range rights {
 		s.denied[right] = true
 	}
+}
+
+// Used lists the rights that requests have used or asked for, such as "list pods".
+func (s *Server) Used() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.used))
 }
 
 // Uninstall makes the server answer 404 for resources such as "clusters.postgresql.cnpg.io".
@@ -252,8 +260,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q, ok := s.parse(r)
+	right := q.verb + " " + q.resource()
 	s.mu.Lock()
-	absent, denied := s.absent[q.kind.Resource()], s.denied[q.verb+" "+q.resource()]
+	s.used[right] = true
+	absent, denied := s.absent[q.kind.Resource()], s.denied[right]
 	s.mu.Unlock()
 	switch {
 	case !ok || absent:
@@ -310,8 +320,10 @@ func (s *Server) review(w http.ResponseWriter, r *http.Request) {
 	if a["subresource"] != "" {
 		resource += "/" + a["subresource"]
 	}
+	right := a["verb"] + " " + resource
 	s.mu.Lock()
-	review["status"] = map[string]any{"allowed": !s.denied[a["verb"]+" "+resource]}
+	s.used[right] = true
+	review["status"] = map[string]any{"allowed": !s.denied[right]}
 	s.mu.Unlock()
 	answer(w, http.StatusCreated, review)
 }
