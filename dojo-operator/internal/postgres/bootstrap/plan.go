@@ -117,17 +117,17 @@ func Progress(
 	}
 	failedIssue := func(why string) *conditions.Issue {
 		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n "+
-			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s CloudNativePG "+
-			"retries several times. To start over, delete the Cluster, which has no data yet: `kubectl delete "+
-			"clusters.postgresql.cnpg.io %[7]s -n %[6]s`. To change spec.postgres.cluster.bootstrap, delete the Dojo and "+
-			"the Cluster, and create the Dojo again.",
+			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s To start over, "+
+			"delete the Cluster, which has no data yet: `kubectl delete clusters.postgresql.cnpg.io %[7]s -n %[6]s`. To "+
+			"change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo again.",
 			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
 	}
 	switch {
-	case s.Job != nil && s.Job.Status.Failed > 0:
-		return failedIssue(fmt.Sprintf("pods of the Job %s have failed (%d)", job, s.Job.Status.Failed))
-	case live.Status.Phase == cnpgv1.PhaseUnrecoverable:
+	case live.Status.Phase == cnpgv1.PhaseUnrecoverable: // after the Job's backoffLimit
 		return failedIssue("the Job has given up")
+	case s.Job != nil && s.Job.Status.Failed > 0:
+		return failedIssue(fmt.Sprintf("pods of the Job %s have failed (%d); the Job retries several times",
+			job, s.Job.Status.Failed))
 	case s.Job != nil && s.Job.Status.Active > 0:
 		deadline = maxFillTime
 	}

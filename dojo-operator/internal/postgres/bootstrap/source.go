@@ -83,8 +83,8 @@ func seeBackups(dojo *corev1api.Dojo) string {
 
 func notUsable(dojo *corev1api.Dojo, object, why, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonBackupNotUsable,
-		"The %s %s, so no Cluster is created. %s To use another bootstrap, delete this Dojo, which has no data: "+
-			"`kubectl delete dojos.core.jutsu.com %s -n %s`. Then create the Dojo again.",
+		"The %s %s, so no Cluster is created. %s To change spec.postgres.cluster.bootstrap, delete this Dojo, which has no "+
+			"data: `kubectl delete dojos.core.jutsu.com %s -n %s`. Then create the Dojo again.",
 		object, why, remedy, dojo.Name, dojo.Namespace)
 }
 

@@ -267,7 +267,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
-			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
+			"Waiting until the operator creates the Backup, before Postgres %d is upgraded to %d.", v.data, v.wanted).
+			After(apply.StaleRetry)
 	case s.Backup == nil:
 		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
@@ -367,12 +368,12 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	return conditions.WaitUntil(in.Now, since, in.Deadline,
 		conditions.Progressing(corev1api.ReasonUpgrading, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonUpgradeFailed,
-			"%s It has been like this for more than %s, and continues. %s", message, in.Deadline, advice).For(object))
+			"%s It has been like this for more than %s; the operator still waits. %s", message, in.Deadline, advice).For(object))
 }
 
 func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
 	advice := fmt.Sprintf("To go back, set the version to %d again%s. The data has not changed, so the Cluster starts "+
-		"with it.", from, thenBackUp(dojo))
+		"with that version.", from, thenBackUp(dojo))
 	if s.Job != nil {
 		return fmt.Sprintf("See `kubectl describe job %s -n %s`. %s", s.Job.Name, dojo.Namespace, advice)
 	}
@@ -391,11 +392,14 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 
+// adviceForReturn advises a second upgrade only if the new data is in place. A Job begins with the
+// deletion of new data that is not (internal/cmd/manager/instance/upgrade/execute/cmd.go).
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
-	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
-		"not start, pg_upgrade has changed the data. In this case, set the higher version again; the upgrade succeeds if "+
-		"the new data is complete. If the upgrade fails: %s",
-		cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
+	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %[1]s -n %[2]s` and its pods. If Postgres "+
+		"%[3]d does not start, pg_upgrade has changed the data. See `kubectl dojo logs %[4]s postgres -n %[2]s`. If this "+
+		"log says that the data directory was initialized by a higher version, set that version again. Otherwise do not "+
+		"set it: CloudNativePG would delete the data that pg_upgrade has written. %[5]s",
+		cluster.Name, dojo.Namespace, v.from, dojo.Name, restoreAdvice(dojo, cluster, s, v.from))
 }
 
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {

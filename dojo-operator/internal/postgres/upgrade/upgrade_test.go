@@ -182,7 +182,7 @@ func TestSteps(t *testing.T) {
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
 	const toBackUp = ", then run `kubectl dojo backup tokyo -n school`"
 	const back = "To go back, set the version to 16 again" + toBackUp +
-		". The data has not changed, so the Cluster starts with it."
+		". The data has not changed, so the Cluster starts with that version."
 	type result struct {
 		Step    corev1api.UpgradeStep
 		Stops   bool
@@ -234,7 +234,7 @@ func TestSteps(t *testing.T) {
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
-			"from Postgres 16 to 17: 1 still running, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and continues. See `kubectl dojo tree tokyo -n school`, and check that the pod's node is Ready. " + back}},
+			"from Postgres 16 to 17: 1 still running, such as tokyo-1 on the node n. It has been like this for more than 10m0s; the operator still waits. See `kubectl dojo tree tokyo -n school`, and check that the pod's node is Ready. " + back}},
 		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
@@ -251,13 +251,14 @@ func TestSteps(t *testing.T) {
 		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before pg_upgrade has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and continues. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "the operator still waits. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
 		"pg_upgrade has just begun, after a long wait for it": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
 			pg("16", "16", 16, down), done, true,
-			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again; the upgrade succeeds if the new data is complete. If the upgrade fails: " + restored}},
+			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "pg_upgrade has changed the data. See `kubectl dojo logs tokyo postgres -n school`. If this log says that the data directory was initialized by a higher version, " +
+				"set that version again. Otherwise do not set it: CloudNativePG would delete the data that pg_upgrade has written. " + restored}},
 		"the former version does not start, and a user goes forward": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"the former version runs again":                              {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
 		"the former version runs again, and a user goes forward":     {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
