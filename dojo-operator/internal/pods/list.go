@@ -30,9 +30,9 @@ const (
 	OfRelease     = "release"
 )
 
-// Cache indexes of Jobs, with the names of Dojos as keys. JobOfDojo has only the schema's Jobs.
+// Cache indexes of Jobs, with the names of Dojos as keys.
 const (
-	JobOfDojo    = "dojo"
+	JobOfSchema  = "schema"
 	JobOfRelease = "release"
 )
 
@@ -130,7 +130,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		indexer.IndexField(ctx, &corev1.Pod{}, OfApplication, instanceOf(ownership.Application)),
 		indexer.IndexField(ctx, &corev1.Pod{}, OfSchema, instanceOf(ownership.Schema)),
 		indexer.IndexField(ctx, &corev1.Pod{}, OfRelease, instanceOf(ownership.Release)),
-		indexer.IndexField(ctx, &batchv1.Job{}, JobOfDojo, instanceOf(ownership.Schema)),
+		indexer.IndexField(ctx, &batchv1.Job{}, JobOfSchema, instanceOf(ownership.Schema)),
 		indexer.IndexField(ctx, &batchv1.Job{}, JobOfRelease, instanceOf(ownership.Release)))
 }
 

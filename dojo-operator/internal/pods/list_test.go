@@ -115,8 +115,8 @@ func TestIndexes(t *testing.T) {
 		"pod of the schema, in the application's index": {"*v1.Pod " + OfApplication, &corev1.Pod{ObjectMeta: schema}, nil},
 		"pod of the schema":                             {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: schema}, []string{"tokyo"}},
 		"pod of the application, in the schema's index": {"*v1.Pod " + OfSchema, &corev1.Pod{ObjectMeta: application}, nil},
-		"Job of the schema":                             {"*v1.Job " + JobOfDojo, &batchv1.Job{ObjectMeta: schema}, []string{"tokyo"}},
-		"Job without labels":                            {"*v1.Job " + JobOfDojo, &batchv1.Job{}, nil},
+		"Job of the schema":                             {"*v1.Job " + JobOfSchema, &batchv1.Job{ObjectMeta: schema}, []string{"tokyo"}},
+		"Job without labels":                            {"*v1.Job " + JobOfSchema, &batchv1.Job{}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

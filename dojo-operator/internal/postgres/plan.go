@@ -44,7 +44,6 @@ var asleep = chain{
 var guestAsleep = chain{
 	checkInstalled,
 	checkNames,
-	stopPooler, // the Pooler has no pods
 }
 
 type chain []func(input) cnpg.Step

@@ -30,8 +30,6 @@ type contents struct {
 
 var known = lru.New(1024)
 
-const noFiles = "key with the suffix " + migrations.Suffix + " in the ConfigMaps"
-
 // observeFiles reads the files of a ConfigMap only if the cache known lacks them.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
@@ -61,7 +59,7 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 	switch err := migrations.Check(slices.Collect(maps.Keys(all))); {
 	case s.Missing != "":
 	case len(all) == 0:
-		s.Missing = noFiles
+		s.NoFiles, s.Missing = true, "key with the suffix "+migrations.Suffix+" in the ConfigMaps"
 	case err != nil:
 		s.Invalid = cmp.Or(s.Invalid, err.Error())
 	case size > migrations.MaxSize:

@@ -94,8 +94,8 @@ func (p *planner) run() *conditions.Issue {
 		return ownership.NameConflict(p.dojo, "Job", p.SameName)
 	case hasFiles(p.dojo) && p.cfg.MigrateImage == "":
 		return conditions.Degraded(corev1api.ReasonMigrationsInvalid,
-			"spec.release.migrations needs the image of dojo-migrate, but the operator has no flag --migrate-image. "+
-				"Set that flag, or use spec.release.command instead.")
+			"spec.release.migrations needs the image of dojo-migrate, but the operator runs without the flag "+
+				"--migrate-image. Ask the platform team to set that flag, or use spec.release.command instead.")
 	}
 	if former := p.former(); len(former) > 0 {
 		return p.waitForFormer(former)
@@ -144,7 +144,7 @@ func (p *planner) filesIssue() *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonMigrationsInvalid, "spec.release.migrations: %s. %s", p.Invalid, p.kept())
 	}
 	missing := "The " + p.Missing + " of spec.release.migrations does not exist. Create it, or remove the reference."
-	if p.Missing == noFiles {
+	if p.NoFiles {
 		missing = "No key of the ConfigMaps in spec.release.migrations ends with " + migrations.Suffix + ". Add a key with " +
 			"this suffix, or name other ConfigMaps."
 	}
@@ -222,7 +222,7 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 	}
 	slices.Sort(names)
 	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // the update of our own status causes no event
-		return p.progressing("waits until the success of an earlier step is recorded").After(apply.StaleRetry)
+		return p.progressing("waits until the operator has recorded that an earlier step succeeded").After(apply.StaleRetry)
 	}
 	what := strings.Join(names[:min(len(names), 5)], ", ")
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline

@@ -255,12 +255,13 @@ func TestAdviceAfterFailure(t *testing.T) {
 
 func TestAdviceWithoutFiles(t *testing.T) {
 	t.Parallel()
-	for missing, want := range map[string]string{
-		"ConfigMap school/files": "The ConfigMap school/files of spec.release.migrations does not exist. Create it",
-		noFiles:                  "No key of the ConfigMaps in spec.release.migrations ends with .sql. Add a key with",
+	const missing = "ConfigMap school/files"
+	for noFiles, want := range map[bool]string{
+		false: "The ConfigMap school/files of spec.release.migrations does not exist. Create it",
+		true:  "No key of the ConfigMaps in spec.release.migrations ends with .sql. Add a key with",
 	} {
 		dojo := dojotest.Dojo(withFiles, dojotest.WaitingFor(missing, time.Hour))
-		p := planner{dojo: dojo, State: State{Now: noon, Missing: missing}, cfg: testConfig}
+		p := planner{dojo: dojo, State: State{Now: noon, Missing: missing, NoFiles: noFiles}, cfg: testConfig}
 		if got := p.filesIssue().Message; !strings.Contains(got, want) {
 			t.Errorf("%s, want %q", got, want)
 		}
@@ -458,7 +459,7 @@ func TestFailureIsObservedOnce(t *testing.T) {
 	}
 	for reason, want := range map[string]string{
 		batchv1.JobReasonDeadlineExceeded: "it has not ended within 10m0s",
-		"":                                "the operator cannot show the last line of its log",
+		"":                                "the operator cannot show the last line of the step's log",
 	} {
 		job := jobOf(t, dojo, s.Step, is(batchv1.JobFailed, reason))
 		dojo.Status.Release = nil
@@ -521,8 +522,8 @@ func TestFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.Missing != c.missing || !strings.Contains(s.Invalid, c.invalid) || (s.Invalid == "") != (c.invalid == "") ||
-				(s.Step != "") != (c.missing+c.invalid == "") {
-				t.Errorf("missing %q, invalid %q, step %q", s.Missing, s.Invalid, s.Step)
+				(s.Step != "") != (c.missing+c.invalid == "") || s.NoFiles != strings.HasPrefix(c.missing, "key") {
+				t.Errorf("missing %q, no files %t, invalid %q, step %q", s.Missing, s.NoFiles, s.Invalid, s.Step)
 			}
 		})
 	}

@@ -40,8 +40,10 @@ type State struct {
 	Step string
 	// Missing names a missing ConfigMap or key. Invalid says why the files cannot run.
 	Missing, Invalid string
-	Files            []file
-	Digest           string
+	// NoFiles reports whether all ConfigMaps exist, but none has a file. Missing then names a key.
+	NoFiles bool
+	Files   []file
+	Digest  string
 	// SameName is the Job, of any controller, with the name that the step needs.
 	SameName *batchv1.Job
 	// Jobs are the Dojo's release Jobs of all steps. Pods include pods of deleted release Jobs.

@@ -90,26 +90,23 @@ func (j *judge) deletion() {
 		j.add(Downtime, "clients can no longer reach the application through it")
 	case kinds.Cluster.Kind:
 		j.add(DataAtRisk, "Postgres is deleted with its volumes; backups outside of them stay")
-	case kinds.Database.Kind, kinds.Role.Kind:
-		field := map[string]string{kinds.Database.Kind: "databaseReclaimPolicy", kinds.Role.Kind: "databaseRoleReclaimPolicy"}
-		if policy, _, _ := nestedString(j.before, "spec", field[j.Kind]); policy != "delete" {
-			return
-		}
-		if j.Kind == kinds.Database.Kind {
+	case kinds.Database.Kind:
+		if policy, _, _ := nestedString(j.before, "spec", "databaseReclaimPolicy"); policy == "delete" {
 			j.add(DataAtRisk, "the database is dropped in Postgres with all of its tables")
 		}
 	case kinds.Schedule.Kind:
 		j.add(DataAtRisk, "scheduled backups end; existing backups stay")
 	case kinds.Pooler.Kind:
-		j.add(Downtime, "connections through the Pooler end; before that, the pods get another host")
+		j.add(Downtime, "clients of the Pooler lose their connections; before that, the pods are replaced and connect "+
+			"to Postgres directly")
 	}
 }
 
 func (j *judge) dojo() {
 	policy, _, _ := nestedString(j.after, "spec", "postgres", "reclaimPolicy")
 	if policy == "Delete" && j.changed("spec.postgres.reclaimPolicy") {
-		j.add(DataAtRisk, "from then on a deletion of the Dojo deletes its database, after a final backup if spec.postgres "+
-			"has backups")
+		j.add(DataAtRisk, "deleting the Dojo will also delete its database; if spec.postgres.cluster.backup is set, the "+
+			"operator first makes a final backup")
 	}
 	if j.before == nil {
 		return
@@ -119,7 +116,7 @@ func (j *judge) dojo() {
 	}
 	was := field(j.before, []string{"spec", "postgres", "cluster", "backup"})
 	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
-		j.add(DataAtRisk, "backups and the archiving of the log end")
+		j.add(DataAtRisk, "backups and the archiving of the write-ahead log end")
 	}
 	recreate := j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation]
 	if recreate != "" && recreate != j.before.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] {
@@ -146,7 +143,7 @@ func (j *judge) deployment() {
 		j.add(Downtime, "all pods end before the next start")
 		return
 	}
-	j.add(RollsPods, "the pods are replaced one after another (%d); a former one ends once the next is ready", now)
+	j.add(RollsPods, "a rolling update replaces %d pods; by default, old pods end once new pods are ready", now)
 }
 
 func (j *judge) cluster() {
@@ -166,7 +163,7 @@ func (j *judge) cluster() {
 	}
 	if j.changed("spec.imageName") {
 		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
-			j.add(Downtime, "Postgres is upgraded from %s to %s: it is stopped while its data is changed", was, now)
+			j.add(Downtime, "Postgres is stopped while CloudNativePG upgrades its data from version %s to %s", was, now)
 		} else {
 			restart("for another image")
 		}

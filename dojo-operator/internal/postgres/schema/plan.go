@@ -292,7 +292,7 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	applying := p.applying()
 	if pod, c := p.findContainer(func(c corev1.ContainerState) bool { return c.Running != nil }); pod != nil {
 		return p.stalledAfter(p.config.Deadline, c.Running.StartedAt.Time, applying,
-			"The SQL has run for more than %s, and continues. See `kubectl logs %s -n %s`. pg_stat_activity shows what the "+
+			"The SQL has run for more than %s and still runs. See `kubectl logs %s -n %s`. pg_stat_activity shows what the "+
 				"SQL waits for. To start the SQL again, delete the Job: `kubectl delete job %s -n %[3]s`.",
 			p.config.Deadline, pod.Name, p.dojo.Namespace, p.job.Name)
 	}

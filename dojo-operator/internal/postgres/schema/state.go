@@ -80,7 +80,7 @@ func runsOwnSQL(job *batchv1.Job) bool { return job.Annotations[versionsAnnotati
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
 	var list batchv1.JobList
-	of := client.MatchingFields{pods.JobOfDojo: dojo.Name}
+	of := client.MatchingFields{pods.JobOfSchema: dojo.Name}
 	if err := r.Cache.List(ctx, &list, client.InNamespace(dojo.Namespace), of); err != nil {
 		return nil, fmt.Errorf("list Jobs: %w", err)
 	}
