@@ -38,9 +38,9 @@ func (s *session) newUndelete() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Long: `Takes back the deletion of a server, group, channel or role while the deletion is not complete. Kubernetes
 cannot undo a deletion, so the command replaces the object. It pauses the deletion (annotation
-discord.jutsu.com/paused), and waits until the operator confirms that it deletes nothing on Discord. Then it removes the
-finalizer, and creates an equal object, which adopts the same resource on Discord. It shows this plan first, and asks
-for the object's name.`,
+discord.jutsu.com/paused), and waits until the operator confirms that it deletes nothing on Discord. Then the command
+removes the finalizer, and creates an equal object, which adopts the same resource on Discord. It shows this plan first,
+and asks for the object's name.`,
 		Example: "  kubectl discord undelete channel alerts -n team-a",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -330,6 +330,10 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 		return err
 	}
 	s.Print("  %s  %s: %s\n", state.Paint(s.Style, string(state.Health)), state.Reason, state.Message)
+	if state.Reason == v1alpha1.ReasonAdoptNotFound {
+		s.Note("If the resource no longer exists on Discord: delete the new object, and apply its manifest without " +
+			"spec.adopt. The operator then creates a new resource.\n")
+	}
 	if state.Health != view.Ready {
 		return kubectl.ErrIll
 	}

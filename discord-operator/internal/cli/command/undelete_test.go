@@ -115,7 +115,7 @@ func TestUndeleteRefuses(t *testing.T) {
 		"nothing is on Discord":               {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
 		"the server does not allow retention": {func(s *school) { s.server.Spec.AllowRetention = false }, args, "must set spec.allowRetention and spec.allowAdoption"},
 		"the server does not allow adoption":  {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
-		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in the namespace of the DiscordRole, so undelete cannot take back this deletion"},
+		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in the DiscordRole's own namespace"},
 		"no answer":                           {nil, "undelete group alerts", "no answer: nothing was changed"},
 		"-y without --confirm":                {nil, "undelete group alerts -y", "no answer: nothing was changed; answer in advance with --confirm alerts"},
 		"--confirm with another name":         {nil, "undelete group alerts -y --confirm alert", `the name is "alerts", not "alert": nothing was changed`},
@@ -361,6 +361,25 @@ func TestUndeleteRefusedCreate(t *testing.T) {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A user has deleted the category on Discord while the deletion of the group was waiting.
+func TestUndeleteOfAMissingResource(t *testing.T) {
+	t.Parallel()
+	s := company(deleted).in(t)
+	operate(s)
+	operator := s.AfterWrite
+	s.AfterWrite = func(write string) {
+		operator(write)
+		if g := (&v1alpha1.DiscordGroup{}); len(s.Writes()) == 3 && s.Get(kinds.Group, "platform", "alerts", g) {
+			g.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonAdoptNotFound, "The server has no such category.")
+			s.Put(g)
+		}
+	}
+	got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
+	if got.code != 3 || !strings.Contains(got.out, "AdoptNotFound") || !strings.Contains(got.err, "apply its manifest without spec.adopt") {
+		t.Error(got)
 	}
 }
 

@@ -376,14 +376,21 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 	chat := func(spec string) string {
 		return theServer + object("DiscordChannel", "chat", inServer+"name: general"+spec)
 	}
-	alerts := theServer + theGroup + object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}, webhook: {name: ci}`)
+	adopted := func(spec string) string {
+		return theServer + theGroup + object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}`+spec)
+	}
+	alerts := adopted(", webhook: {name: ci}")
+	const ifYounger = " (only if it is younger than the object)"
 	inStatus := func(id, created string) string {
 		return strings.Replace(chat(""), "metadata: {name: chat}", `metadata: {name: chat, creationTimestamp: "`+created+`"}`, 1) +
 			`status: {channelId: "$CHAT", webhook: {id: "` + id + `"}}` + "\n"
 	}
 	for name, c := range map[string]struct{ is, was, want string }{
-		"the spec drops the webhook":             {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
-		"the manifests drop an adopted channel":  {theServer + theGroup, alerts, "delete webhook " + inAlerts},
+		"the spec drops the webhook":                       {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
+		"the manifests drop an adopted channel":            {theServer + theGroup, alerts, "delete webhook " + inAlerts + ifYounger},
+		"the spec drops the webhook of an adopted channel": {adopted(""), alerts, "delete webhook " + inAlerts + ifYounger},
+		"--before dates an adopted channel": {adopted(""), strings.Replace(alerts, "metadata: {name: alerts}",
+			`metadata: {name: alerts, creationTimestamp: "2020-01-01T00:00:00Z"}`, 1), "delete webhook " + inAlerts + "\n"},
 		"the spec renames the webhook":           {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
 		"a user created the webhook":             {chat(""), chat(`, webhook: {name: by hand}`), ""},
 		"the status names the webhook":           {inStatus(inChat, "2020-01-01T00:00:00Z"), "", "delete webhook " + inChat},
@@ -646,8 +653,8 @@ func TestPlanOfAConflict(t *testing.T) {
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
 		"another object adopts the channel": {is: theServer + wants + has,
-			want: "but DiscordChannel default/has manages and keeps this channel. Name another channel in spec.adopt. Or remove spec.adopt.*Observe"},
-		"an object of another namespace adopts the channel": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages and keeps this channel", not: "Observe"},
+			want: "but DiscordChannel default/has manages this channel. Name another channel in spec.adopt. Or remove spec.adopt.*Observe"},
+		"an object of another namespace adopts the channel": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages this channel", not: "Observe"},
 		"another object has the same status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
 			want: "Remove the status from the manifest of this object"},
 	} {

@@ -149,12 +149,13 @@ func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
 	return names
 }
 
-func deletion(d *lifecycle.Deletion) []resource.Difference {
+func deletion(o status.Object, d *lifecycle.Deletion) []resource.Difference {
 	switch {
 	case d == nil || d.By == nil:
 		return nil
 	case d.By == webhook.Deleter{}:
-		return []resource.Difference{{Action: resource.ActionDelete, Field: "webhook", To: d.ID}}
+		c, _ := o.(*v1alpha1.DiscordChannel)
+		return ifYounger(c, []resource.Difference{{Action: resource.ActionDelete, Field: "webhook", To: d.ID}})
 	}
 	return []resource.Difference{{Action: resource.ActionDelete}}
 }

@@ -68,3 +68,17 @@ func (w *world) assignWebhook(s *step) {
 		is.Status.Webhook = was.Status.Webhook
 	}
 }
+
+// ifYounger marks the deletion of a webhook as uncertain if the age of the object is unknown: the
+// operator keeps a webhook that was in an adopted channel before the object.
+func ifYounger(c *v1alpha1.DiscordChannel, all []resource.Difference) []resource.Difference {
+	if c.Spec.Adopt == nil || !c.CreationTimestamp.IsZero() {
+		return all
+	}
+	for i, d := range all {
+		if d.Action == resource.ActionDelete {
+			all[i].To = d.To + " (only if it is younger than the object)"
+		}
+	}
+	return all
+}

@@ -298,7 +298,7 @@ func (w *world) plan(ctx context.Context, s *step) {
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
 			Webhook: w.webhook(s, o),
 		})
-		s.plan, s.further, err = planned.Plan, planned.Webhook.Differences(o), planned.Webhook.Err
+		s.plan, s.further, err = planned.Plan, ifYounger(o, planned.Webhook.Differences(o)), planned.Webhook.Err
 	}
 	if status.Observed(s.object) {
 		s.issues = append(s.kind.ObservedIssues(s.binding, w.snap, s.plan.Issues), conditions.Of(err)...)
