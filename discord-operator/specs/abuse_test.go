@@ -184,8 +184,8 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
 		})
 
-		It("refers, first without and then with permission, "+
-			"to the other tenant's group, server, channel and Secret", func(ctx context.Context) {
+		It("refers to the other tenant's group, server, channel and Secret, "+
+			"first without a grant and then with grants", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()
@@ -229,7 +229,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 	})
 
 // Serial, because with ten processes on one core the edits would not use up the tenant's share.
-var _ = Describe("A tenant that edits all channels of its allowed namespace every second", Serial, func() {
+var _ = Describe("A tenant that edits all its channels every second", Serial, func() {
 	const (
 		// perSecond is Discord's limit for the bot. The edits use up the tenant's share even on a
 		// slow machine, and the rest is enough for the other tenants.

@@ -40,7 +40,7 @@ var _ = Describe("Adopting", func() {
 	})
 
 	It("succeeds although an object in a namespace without a DiscordServer "+
-		"names the same channel", func(ctx context.Context) {
+		"has the same id in spec.adopt", func(ctx context.Context) {
 		w, other := newWorld(ctx), newWorld(ctx)
 		group := w.categoryByHand("incidents")
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group})
@@ -126,7 +126,7 @@ var _ = Describe("Adopting", func() {
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("a channel that another object created is a Conflict, "+
+	It("a channel that another object created makes the adopting object Degraded, "+
 		"and the channel stays when the adopting object is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("An object whose values Discord ignores or stores in another form", func() {
-	It("is Degraded, and is not edited again, when Discord accepts an edit but ignores it", func(ctx context.Context) {
+var _ = Describe("When Discord ignores a value or stores it in another form", func() {
+	It("an object is Degraded, and is not edited again, until its spec leaves out the value", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true})
 		w := newWorld(ctx)
 		server, c := w.server(), w.channel("", "tokyo")
@@ -31,7 +31,8 @@ var _ = Describe("An object whose values Discord ignores or stores in another fo
 		eventuallyReady(ctx, server, c)
 	})
 
-	It("is Degraded while Discord ignores a setting that only communities have", func(ctx context.Context) {
+	It("a DiscordServer is Degraded "+
+		"while Discord ignores a setting that only communities have", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{CommunityChannels: true}})
 		w := newWorld(ctx)
@@ -47,7 +48,7 @@ var _ = Describe("An object whose values Discord ignores or stores in another fo
 		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
 	})
 
-	It("is not edited again if it is a channel whose topic Discord stores in another form", func(ctx context.Context) {
+	It("a channel is not edited again if only its topic has another form on Discord", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Topic: func(string) string { return "rewritten" }}})
 		w := newWorld(ctx)
@@ -61,8 +62,8 @@ var _ = Describe("An object whose values Discord ignores or stores in another fo
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
 	})
 
-	It("gets its group's overwrites by an edit if it is a channel "+
-		"that Discord created without them", func(ctx context.Context) {
+	It("a channel gets its group's overwrites by an edit "+
+		"if Discord created the channel without them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Unsynced: true}})
 		w := newWorld(ctx)

@@ -94,7 +94,7 @@ var _ = Describe("With another vendor's implementation of Discord's API", Ordere
 		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
 	})
 
-	It("the deletion of a namespace causes no write to an object that is gone", func(ctx context.Context) {
+	It("the deletion of a namespace causes no write to a Kubernetes object that is gone", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range 20 {

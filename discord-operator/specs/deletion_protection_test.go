@@ -43,7 +43,7 @@ var _ = Describe("An object with spec.deletionProtection", func() {
 	server := func(w *world) client.Object { return w.server() }
 	group := func(w *world) client.Object { return w.group("alerts") }
 
-	DescribeTable("cannot be deleted, not even by force, until a user removes the protection",
+	DescribeTable("cannot be deleted, not even by kubectl delete --force, until a user removes the protection",
 		func(ctx context.Context, kind string, of func(*world) client.Object) {
 			begin(ctx, of)
 			name := protected.GetName()

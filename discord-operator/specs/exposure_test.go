@@ -13,8 +13,8 @@ import (
 )
 
 var _ = Describe("The status reports", func() {
-	It("who has access to a channel after its move into a private group, "+
-		"until overwrites make the channel private", func(ctx context.Context) {
+	It("to whom a channel is still open after its move into a private group, "+
+		"until the channel's own overwrites make it private", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
 		g, c := w.group("private", groupOverwrites(denying("@everyone", "ViewChannel"))), w.channel("", "alerts")

@@ -63,7 +63,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	DescribeTable("gets no permission that the owner does not list, even if a listed permission implies it",
+	DescribeTable("gets no permission that the DiscordServer does not list, even if a listed permission implies it",
 		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
 			w := newWorld(ctx)
 			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
@@ -89,8 +89,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 			[]v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
 	)
 
-	It("loses each permission that the owner does not list, "+
-		"and its role gets no new member while the spec asks for too much", func(ctx context.Context) {
+	It("loses each permission that the DiscordServer does not list, "+
+		"and its role gets no new member while the spec asks for such a permission", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages", "ViewChannel"))
@@ -137,7 +137,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	DescribeTable("loses a permission that the owner withdraws, even if the tenant tries to keep the permission",
+	DescribeTable("loses a permission that the DiscordServer no longer lists, "+
+		"even if the tenant tries to keep the permission",
 		func(ctx context.Context, change func(w *world, r *v1alpha1.DiscordRole)) {
 			w := newWorld(ctx)
 			a := w.newTenant(ctx, nil)
@@ -203,7 +204,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))
 	})
 
-	It("has its roles below the roles of the owner and of users, without repeated moves", func(ctx context.Context) {
+	It("has its roles below the roles of the server's namespace and of users, "+
+		"without repeated moves", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		ranked := func(position int32) func(*roleSpec) { return func(s *roleSpec) { s.Position = &position } }

@@ -135,7 +135,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Entry("an image that is cut off", first[:len(first)-20], "is a broken image"),
 	)
 
-	It("is animated only in servers with the feature ANIMATED_ICON", func(ctx context.Context) {
+	It("makes the server Degraded if it is animated, "+
+		"until the server has the feature ANIMATED_ICON", func(ctx context.Context) {
 		create(ctx, w.iconMap(discordtest.GIF(3)), s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconUnusable)).To(ContainSubstring("boost"))
 		Expect(w.edits()).To(BeEmpty())
@@ -145,8 +146,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("blocks no other setting when Discord sets it but answers 500, "+
-		"and is sent at most once more", func(ctx context.Context) {
+	It("is sent at most twice if Discord stores it but answers 500, "+
+		"and blocks no other setting", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Match: func(r discordtest.Request) bool {
 			return r.Route == patchGuild && strings.Contains(string(r.Body), `"icon"`)
 		}, Times: 1, Action: discordtest.FailAfter(500)})
@@ -160,8 +161,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("appears as a difference, by its hash, "+
-		"in the status of a server with managementPolicy Observe", func(ctx context.Context) {
+	It("is only compared while managementPolicy is Observe: "+
+		"status.differences shows its hash", func(ctx context.Context) {
 		observing(s)
 		create(ctx, w.iconMap(first), s)
 		eventuallyDiffers(ctx, s, "icon: none -> "+hashOf(first))

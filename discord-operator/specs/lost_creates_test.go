@@ -116,8 +116,8 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("leaves a channel that stays when its object is deleted, "+
-		"unless the audit log or spec.adopt names the channel", func(ctx context.Context) {
+	It("is recovered although the audit log lacks it, but Discord keeps the channel when the object is deleted, "+
+		"unless spec.adopt has the id of the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)

@@ -238,7 +238,8 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(on(first).Topic).To(Equal("third"))
 	})
 
-	It("needs exactly that value: the API refuses an unknown value, and the default is Manage", func(ctx context.Context) {
+	It("needs the exact value Observe: "+
+		"the API refuses an unknown value, and the default is Manage", func(ctx context.Context) {
 		c := (&world{ns: "default"}).channel("", "alerts")
 		setPolicy(c, "Watch")
 		Expect(k8s.Create(ctx, c, client.DryRunAll)).To(MatchError(ContainSubstring(`"Manage", "Observe"`)))

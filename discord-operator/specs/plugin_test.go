@@ -70,7 +70,7 @@ var _ = Describe("kubectl discord", func() {
 		code, text := kubectlDiscord(ctx, w.ns, "status", "jujutsu")
 		Expect(text).To(And(
 			MatchRegexp(`^READY  Jujutsu High \(`+w.guild+`\), 2 of 500 channels, 3 of 250 roles, 2 namespaces\n`),
-			ContainSubstring("may do all that"), MatchRegexp(`├─ Group alerts +Ready`),
+			ContainSubstring("has the permissions to manage the server"), MatchRegexp(`├─ Group alerts +Ready`),
 			MatchRegexp(`│  └─ Channel tokyo \(`+a.ns+`\) +Ready +http`), MatchRegexp(`└─ Role on-call +Ready`)))
 		Expect(code).To(BeZero())
 
@@ -107,7 +107,7 @@ var _ = Describe("kubectl discord", func() {
 		eventuallyReady(ctx, theirs)
 	})
 
-	It("invites the bot with exactly the permissions that the objects need", func(ctx context.Context) {
+	It("prints an invite link with exactly the permissions that the objects need", func(ctx context.Context) {
 		w := newWorldOf(ctx, newBot(), discordtest.PermViewChannel|discordtest.PermManageChannels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("A school") })
 		c := w.channel("", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
@@ -228,7 +228,7 @@ var _ = Describe("kubectl discord undelete", func() {
 	})
 
 	It("refuses a tenant's request, and changes nothing, "+
-		"unless the server allows retention and adoption", func(ctx context.Context) {
+		"unless the DiscordServer allows retention and adoption", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), a.group("theirs")

@@ -83,7 +83,8 @@ var _ = Describe("When the operator starts again", func() {
 			Should(Equal(address), "the webhook is the same")
 	})
 
-	It("as a second process, it is a standby and takes over at once when the leader stops", func(ctx context.Context) {
+	It("as a second process, it is a standby, "+
+		"and becomes the leader at once when the first process stops", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.settle(ctx)
 		first := operator.Process()

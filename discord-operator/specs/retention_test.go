@@ -110,7 +110,8 @@ var _ = Describe("A deleted object of a tenant", func() {
 	for kind := range kinds {
 		entries = append(entries, Entry(kind, kind))
 	}
-	DescribeTable("leaves nothing on Discord that the operator created unless the server allows retention", entries...)
+	DescribeTable("leaves nothing on Discord that the operator created "+
+		"unless the DiscordServer allows retention", entries...)
 
 	It("waits for the deletion of another object with the same channel in its spec.adopt", func(ctx context.Context) {
 		w := newWorld(ctx)
@@ -128,7 +129,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("left")()).To(BeZero())
 	})
 
-	It("cannot be removed by force until the server allows retention", func(ctx context.Context) {
+	It("cannot be removed by force until the DiscordServer allows retention", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -158,7 +159,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("general")() + w.count("own")()).To(Equal(2))
 	})
 
-	It("loses permissions of its role that the server no longer allows, "+
+	It("loses each permission of its role that the DiscordServer no longer lists, "+
 		"even while its deletion is blocked", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)

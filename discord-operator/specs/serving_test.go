@@ -44,7 +44,7 @@ var _ = Describe("The operator's process", func() {
 		}
 	})
 
-	It("hands over to a standby on SIGTERM", func(ctx context.Context) {
+	It("releases its Lease on SIGTERM, and a standby becomes the leader", func(ctx context.Context) {
 		// Wait until the first process leads. Otherwise, the second process could become leader.
 		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
 		before, err := operator.Leader(ctx)

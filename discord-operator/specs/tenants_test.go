@@ -91,7 +91,7 @@ func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) 
 	}
 }
 
-var _ = Describe("Several namespaces with one server", func() {
+var _ = Describe("Several namespaces with one DiscordServer", func() {
 	It("use the server as far as it allows, "+
 		"and keep their resources when it withdraws the permission", func(ctx context.Context) {
 		w := newWorld(ctx)

@@ -160,7 +160,8 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 	})
 
-	DescribeTable("is recovered after a lost create and a restart, whatever the audit log shows",
+	DescribeTable("is recovered after the response to its create is lost and the operator restarts, "+
+		"whatever the audit log shows",
 		func(ctx context.Context, change func()) {
 			late := w.channel("", "late")
 			ready(ctx, late)
@@ -188,7 +189,8 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		}),
 	)
 
-	It("stays, and the operator deletes a second webhook that it created for the object", func(ctx context.Context) {
+	It("stays, and the operator deletes a second webhook "+
+		"that it created for the DiscordChannel", func(ctx context.Context) {
 		old := hooks(c)[0]
 		second := w.hookOfBot(ctx, c, "alertmanager", reasonOf(c))
 		foreign := w.hookOfBot(ctx, c, "alertmanager", "of another program")
@@ -199,7 +201,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is never the webhook of another program with the same bot", func(ctx context.Context) {
+	It("is never a webhook that another program created with the same bot", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		foreign := w.hookOfBot(ctx, late, "alertmanager", "of another program")

@@ -156,7 +156,7 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			})
 		})
 
-		It("writes a hostile URL into the webhook Secrets "+
+		It("writes a hostile URL into its own webhook Secrets, "+
 			"of Alertmanager and of a DiscordChannel", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			alerted := newDojo(ns, b.kept.Name, inGroup)
@@ -184,7 +184,7 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			eventuallyReady(ctx, alerted)
 		})
 
-		It("creates a Job with the name of the Job that runs a Dojo's SQL", func(ctx context.Context) {
+		It("creates a Job with the name of the Job that runs its own Dojo's SQL", func(ctx context.Context) {
 			existingCluster(ctx, ns, "pg")
 			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
 				Data: map[string]string{"tables.sql": "SELECT 1"}}

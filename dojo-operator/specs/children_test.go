@@ -98,7 +98,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(writes()).To(each)
 	})
 
-	It("make the Dojo Ready again after another client empties the Dojo's status", func(ctx context.Context) {
+	It("are reported as ready again after another client empties the Dojo's status", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(0))
 		before := dojo.Status.DeepCopy()
 		empty := client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`))

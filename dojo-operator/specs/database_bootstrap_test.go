@@ -166,7 +166,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded while the restore fails, and starts over when the Cluster is deleted", func(ctx context.Context) {
+	It("is Degraded while the restore fails, "+
+		"and restores again when a user deletes the Cluster", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 1)
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonRestoreFailed)

@@ -274,7 +274,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	})
 
 	It("creates the first Backup itself "+
-		"if the ScheduledBackup does not, because of a Backup of a former Cluster", func(ctx context.Context) {
+		"if a Backup of a former Cluster keeps the ScheduledBackup from creating it", func(ctx context.Context) {
 		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
 		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
 		former.Object["spec"] = map[string]any{
@@ -395,8 +395,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("leaves the PodDisruptionBudget of the Cluster to CloudNativePG "+
-		"when another Dojo has the Cluster's name", func(ctx context.Context) {
+	It("keeps CloudNativePG's PodDisruptionBudget of the Cluster "+
+		"when another Dojo has the name of the Cluster", func(ctx context.Context) {
 		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
 		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),

@@ -120,8 +120,8 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("reports that it waits for the deletion of the Database "+
-		"while the Cluster does not answer", func(ctx context.Context) {
+	It("reports that the operator waits "+
+		"until CloudNativePG has deleted the Database", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

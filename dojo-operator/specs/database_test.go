@@ -51,7 +51,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
 	})
 
-	It("is created with each write once and none to the Cluster, and causes no write after a restart", func(ctx context.Context) {
+	It("is created without a repeated write and without a write to the Cluster, "+
+		"and causes no write after a restart of the operator", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		operatorSeesClusters(ctx) // otherwise the first step could be the wait for the Cluster

@@ -107,7 +107,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports an option that Kubernetes refuses", func(ctx context.Context) {
+	It("reports a toleration that the API server refuses", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", func(dojo *corev1api.Dojo) {
 			dojo.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Sometimes"}}

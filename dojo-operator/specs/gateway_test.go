@@ -151,7 +151,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits, and is Degraded if no Gateway has accepted its HTTPRoute by the deadline", func(ctx context.Context) {
+	It("waits for a Gateway to accept its HTTPRoute, and is Degraded after the deadline", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", routed("dojo.example.org"))
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())

@@ -115,7 +115,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is set after a user lowers the major version in the spec while no Cluster exists", func(ctx context.Context) {
+	It("is set after a user lowers an unknown major version before the Cluster exists", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", versioned("99", nil))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
@@ -141,7 +141,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		return policy
 	}
 	DescribeTable("follows spec.postgres.cluster.versionPolicy, "+
-		"where the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+		"in which the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),

@@ -132,7 +132,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 
 	It("is refused if spec.env has DB_URI, even if spec.database changes to Mongo only later", func(ctx context.Context) {
 		withURI := func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "DB_URI", Value: "x"}} }
-		const refused = "with the database Mongo, DB_URI is set by the operator"
+		const refused = "with the database Mongo, the operator sets DB_URI: remove DB_URI from env"
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", onMongo, withURI))).To(MatchError(ContainSubstring(refused)))
 		dojo := runningDojo(ctx, ns, withURI)
 		onMongo(dojo)

@@ -141,7 +141,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		},
 		Entry("a mount of a missing volume", func(s *corev1api.DojoSpec) {
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/etc/files"}}
-		}, "the name of each volumeMount must be the name of one of volumes"),
+		}, "the name of each entry of volumeMounts must be the name of an entry of volumes"),
 		Entry("a mount over the working directory", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/tmp"}}

@@ -320,7 +320,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(code).To(BeZero(), output)
 	})
 
-	It("names the plugin to run for another version of the operator", func(ctx context.Context) {
+	It("names the plugin version to run if the operator has another version", func(ctx context.Context) {
 		code, output := kubectlDojo(ctx, ns, "plan", "-A", "--operator-version=v99.0.0")
 		Expect(code).To(Equal(2))
 		Expect(output).To(ContainSubstring("To plan those of dojo-operator v99.0.0, run kubectl-dojo v99.0.0"))

@@ -238,7 +238,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		edit(ctx, dojo, withImage(heldImage))
 		endRelease(ctx, eventuallyOneRelease(ctx, ns, heldImage), 1, "")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonReleaseFailed)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("the operator cannot show the last line of its log; see `kubectl logs job/tokyo-release-"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("the operator cannot show the last line of the step's log; see `kubectl logs job/tokyo-release-"))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Image, dojo.Spec.Release.Timeout = heldImage2, &metav1.Duration{Duration: 10 * time.Second}
 		})
@@ -360,7 +360,7 @@ var _ = Describe("The release step of a Dojo", func() {
 	})
 
 	It("does not start while the Dojo is suspended, "+
-		"and a running step ends before the suspension", func(ctx context.Context) {
+		"and the suspension waits until a running step has ended", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(), withRelease)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)

@@ -53,7 +53,7 @@ var _ = Describe("The operator's process", func() {
 		))
 	})
 
-	It("hands over to a standby on SIGTERM", Serial, func(ctx context.Context) {
+	It("releases its lease on SIGTERM, and a standby process becomes the leader", Serial, func(ctx context.Context) {
 		first := operator.Process()
 		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // otherwise the second process could become the leader
 		before, err := operator.Leader(ctx)

@@ -83,7 +83,7 @@ var _ = Describe("The size of a database", func() {
 		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
 	})
 
-	It("follows the platform's definition while the operator runs", func(ctx context.Context) {
+	It("follows a change of its definition file without a restart of the operator", func(ctx context.Context) {
 		define("Tiny", "{instances: 1, storage: 1Gi, parameters: {work_mem: 1MB}}")
 		define("Broken", "{instances: many}")
 		operator.Restart(ctx, "--postgres-sizes="+folder)

@@ -234,7 +234,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
 
-	It("completes if a user requests it again because the former version no longer starts", func(ctx context.Context) {
+	It("completes if the former version no longer starts "+
+		"and a user requests the upgrade again", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailMoved)
 		upgrade(ctx, pg17)

@@ -237,7 +237,7 @@ func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion
 	after := old.Object.DeepCopyObject().(client.Object)
 	err = a.client.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch))
 	if client.IgnoreNotFound(err) != nil {
-		what := fmt.Sprintf("hand-over of the %s %s to the garbage collector", old.Kind, old.Name)
+		what := fmt.Sprintf("update of the owner references of the %s %s", old.Kind, old.Name)
 		return a.failure(old.Key, what, err, Refusal{})
 	}
 	a.refused.Remove(old.Key)

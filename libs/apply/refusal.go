@@ -49,7 +49,7 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		return conditions.Progressing(a.reasons.NamespaceTerminating,
 			"The namespace %s is being deleted.", key.Namespace)
 	case key.Kind == "Secret" && conditions.StatusCode(err) == http.StatusUnprocessableEntity:
-		err = fmt.Errorf("%w. If the object is immutable, delete it; the operator creates it again", conditions.Redacted(err))
+		err = fmt.Errorf("%w. If the Secret is immutable, delete it; the operator creates it again", conditions.Redacted(err))
 	case key.Kind == "Secret" && !conditions.Conflict(err):
 		err = conditions.Redacted(err)
 	}

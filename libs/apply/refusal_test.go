@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 	broken := apierrors.NewInternalError(errors.New("the webhook says " + password))
 	const refusesWidget = "The API server refuses the Widget tokyo: "
 	const refusesSecret = "The API server refuses the Secret tokyo: "
-	const immutable = ". If the object is immutable, delete it; the operator creates it again"
+	const immutable = ". If the Secret is immutable, delete it; the operator creates it again"
 
 	const degraded, progressing, stale = "Degraded/ChildRefused", "Progressing/NamespaceTerminating", "stale"
 	const retrying = "Progressing/Retrying"

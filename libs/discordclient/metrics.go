@@ -33,7 +33,7 @@ func NewMetrics() *Metrics {
 				"2xx to 5xx, or none without a response.",
 		}, []string{"method", "route", "status"}),
 		limited: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_rate_limited_total",
-			Help: "Calls that a rate limit has delayed. The label scope has the limit. The label origin is local if the " +
+			Help: "Calls that a rate limit has delayed. The label scope names the limit. The label origin is local if the " +
 				"call was not sent, and discord if Discord answered with 429.",
 		}, []string{"scope", "origin"}),
 		duration: auto.NewHistogramVec(prometheus.HistogramOpts{

@@ -22,7 +22,7 @@ import (
 
 const maxOutage = 30 * time.Second
 
-var _ = Describe("A database of three instances, whose commits wait for one standby",
+var _ = Describe("A database of three instances, one of them a synchronous standby,",
 	Label("database"), Ordered, Serial, func() {
 		var w *world
 		const naha = `

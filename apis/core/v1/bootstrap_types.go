@@ -63,7 +63,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
-	// +kubebuilder:validation:XValidation:rule="!(self in ['app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer']) && !self.startsWith('pg_')",message="must be the database of an application, which has an owner of the same name: 'app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer' and names that begin with 'pg_' are reserved for CloudNativePG and Postgres"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer']) && !self.startsWith('pg_')",message="must be the name of an application's database and of its owner: 'app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer' and names that begin with 'pg_' are reserved for CloudNativePG and Postgres"
 	Database string `json:"database,omitempty"`
 }
 

@@ -59,13 +59,13 @@ type SecretReference struct {
 // DojoSpec is the desired state of a Dojo.
 // +kubebuilder:validation:XValidation:rule="has(self.credentialsRef) || has(self.postgres)",message="credentialsRef or postgres is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password), or request a database"
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
-// +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
-// +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database can only be Postgres: use release.command"
-// +kubebuilder:validation:XValidation:rule="!has(self.database) || self.database != 'Mongo' || !has(self.env) || !self.env.exists(e, e.name == 'DB_URI')",message="with the database Mongo, DB_URI is set by the operator"
+// +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database must be Postgres: for Mongo, use credentialsRef instead of postgres"
+// +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database must be Postgres: for Mongo, use release.command"
+// +kubebuilder:validation:XValidation:rule="!has(self.database) || self.database != 'Mongo' || !has(self.env) || !self.env.exists(e, e.name == 'DB_URI')",message="with the database Mongo, the operator sets DB_URI: remove DB_URI from env"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
-// +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs the objects of monitoring: set monitoring.enabled to true, or leave monitoring out"
+// +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts enables monitoring, so monitoring.enabled cannot be false: set it to true, or remove monitoring"
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be removed: the cluster's default class applies only when an Ingress is created, so this Ingress would have no class. Name the class, or remove exposure and add it again"
-// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="the name of each volumeMount must be the name of one of volumes"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="the name of each entry of volumeMounts must be the name of an entry of volumes"
 type DojoSpec struct {
 	// accountId identifies the owner of the Dojo, in any form of 1 to 128
 	// characters. The application receives it as DOJO_ACCOUNT_ID.

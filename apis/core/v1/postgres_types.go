@@ -96,7 +96,7 @@ type ClusterReference struct {
 }
 
 // PostgresCluster is a CloudNativePG Cluster for one Dojo.
-// +kubebuilder:validation:XValidation:rule="has(self.size) || has(self.storage)",message="storage or size is required: say how large the volume of each instance is, or name a size"
+// +kubebuilder:validation:XValidation:rule="has(self.size) || has(self.storage)",message="storage or size is required: set storage.size to the size of each instance's volume, or size to a preset"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) || (has(self.storage) ? !has(self.storage.storageClassName) : !has(oldSelf.storage.storageClassName))",message="storageClassName cannot be changed: volumes do not move between classes"
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: the image determines the version"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be removed: CloudNativePG's default image may have a newer version. Keep one of the two fields"
@@ -278,7 +278,7 @@ type Pooler struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z][a-z0-9_]*$'))",message="must be names of parameters of PgBouncer, such as default_pool_size"
-	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name in ['auth_type', 'server_reset_query', 'server_reset_query_always'])",message="auth_type, server_reset_query and server_reset_query_always are set by the operator, so that clients log in with their password and act as the owner of the database: remove these parameters"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name in ['auth_type', 'server_reset_query', 'server_reset_query_always'])",message="auth_type, server_reset_query and server_reset_query_always are not allowed, because CloudNativePG sets how clients log in, and the operator sets how PgBouncer resets a connection: remove these parameters"
 	Parameters map[string]PoolerParameterValue `json:"parameters,omitempty"`
 }
 

@@ -11,15 +11,18 @@ const (
 	// ReasonSuspended (Available=False; Ready and DatabaseReady=True): the Dojo is
 	// suspended by spec.suspend. This is not an error.
 	ReasonSuspended = "Suspended"
-	// ReasonSuspending: the Dojo is being suspended, and pods or instances of its
-	// Cluster still run. At first, the Dojo is Progressing. If pods still run
-	// after --database-deadline, it is Degraded.
+	// ReasonSuspending: the Dojo is being suspended, and its pods, a Backup of its
+	// Cluster or the Cluster's instances still run. At first, the Dojo is
+	// Progressing. If pods still run after --database-deadline, it is Degraded. If
+	// instances still run then, it is Degraded with the reason ClusterNotReady.
 	ReasonSuspending = "Suspending"
 	// ReasonPaused (Paused=True): the Dojo has the annotation
-	// core.jutsu.com/paused. The condition Ready has this reason too. It is True
-	// if the Dojo matches its spec. Otherwise it is False (Progressing), with a
-	// message about the pending changes. While the Dojo is being deleted with its
-	// data, it is Degraded: until the annotation is removed, nothing is deleted.
+	// core.jutsu.com/paused. Unless the Dojo has another problem, the condition
+	// Ready has this reason too. It is True if the Dojo matches its spec. Otherwise
+	// it is False (Progressing), with a message about the pending changes; if they
+	// concern the database, so is DatabaseReady. While the Dojo is being deleted
+	// with its data, it is Degraded: until the annotation is removed, nothing is
+	// deleted.
 	ReasonPaused = "Paused"
 	// ReasonReplicasReady (Available=True): at least one pod passes its readiness probe.
 	ReasonReplicasReady = "ReplicasReady"

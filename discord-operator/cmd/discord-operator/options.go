@@ -43,9 +43,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how long the operator waits for the Gateway to report a change that the operator has made; without this report, "+
 			"the operator reads the server once per --resync-period until the Gateway reports something; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
-		"how long the operator waits for a channel to appear on Discord before it creates the channel again, if Discord's "+
-			"answer to the create was lost or the operator has just started; 1s to 10m. Discord's clock may be behind by up to "+
-			"four times this value, but by no more than one minute")
+		"how long the operator waits for a category, channel or role to appear on Discord before the operator creates it "+
+			"again, if Discord's answer to the create was lost or the operator has just started; 1s to 10m. The operator "+
+			"tolerates that Discord's clock is behind by four times this value, at most one minute")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long a Ready object stays Ready while the operator cannot ask Discord whether the object still matches its "+
 			"spec; 0s to 24h")

@@ -67,7 +67,7 @@ func (s *session) core() corev1client.CoreV1Interface {
 
 func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
 	d := &corev1api.Dojo{}
-	return d, s.Named(ctx, kinds.Dojo, name, d, "kubectl dojo list -A shows those of all namespaces")
+	return d, s.Named(ctx, kinds.Dojo, name, d, "kubectl dojo list -A shows the Dojos of all namespaces")
 }
 
 func (s *session) world(ctx context.Context, name string) (*world.World, error) {

@@ -85,7 +85,7 @@ func (s *session) newLogs() *cobra.Command {
 	flags.BoolVarP(&l.follow, "follow", "f", false, "follow the logs until you press Ctrl-C")
 	flags.BoolVarP(&l.previous, "previous", "p", false, "print the logs of the former run of each container")
 	flags.Int64Var(&l.tail, "tail", -1, "print only the last `LINES`; by default all")
-	flags.DurationVar(&l.since, "since", 0, "print only lines that are newer than this, such as 10m")
+	flags.DurationVar(&l.since, "since", 0, "print only the lines of the last `DURATION`, such as 10m")
 	return cmd
 }
 
@@ -186,8 +186,8 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	latest := latestPods(pods)
 	if len(latest) == 0 {
-		return nil, fmt.Errorf("%s has no pod of a Job that runs SQL: none has run yet, or the finished Jobs were deleted",
-			w.Dojo.Name)
+		return nil, fmt.Errorf("%s has no pod of a Job that runs SQL: no such Job has run yet, or the finished "+
+			"Jobs were deleted", w.Dojo.Name)
 	}
 	var all []logSource
 	for _, pod := range latest {

@@ -54,7 +54,7 @@ func (s *session) applyManifests(
 	}
 	if others > 0 {
 		report.Notes = append(report.Notes,
-			fmt.Sprintf("%d other objects of %s are not planned.", others, f.file))
+			fmt.Sprintf("The plan ignores %d objects of %s: it reads only Dojos, Secrets and ConfigMaps.", others, f.file))
 	}
 	return targets, nil
 }

@@ -30,9 +30,9 @@ const openPort = 8080
 func (s *session) newOpen() *cobra.Command {
 	var port uint16
 	cmd := s.forDojo("open", "Reach the application from this machine",
-		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C, and continues with
-another pod when that one ends. The command needs the rights to list pods, to get services, and to create
-pods/portforward.`,
+		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C. If
+the pod ends, the command forwards the port to another ready pod. The command needs the rights to list pods, to get
+services, and to create pods/portforward.`,
 		func(ctx context.Context, name string) error { return s.open(ctx, name, port) })
 	cmd.Flags().Uint16Var(&port, "port", openPort, "the `port` of this machine; 0 chooses a free port")
 	return cmd

@@ -194,7 +194,8 @@ func (r *reporter) addObject(o client.Object) {
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
-		r.lack("the removal of the values of Secrets in "+namespace+" (only text that looks like a secret is removed)", err)
+		r.lack("a search for the values of the Secrets in "+namespace+", so the ZIP may contain them (only text that looks "+
+			"like a secret is removed)", err)
 		return
 	}
 	r.secrets = append(r.secrets, all.Items...)

@@ -198,7 +198,7 @@ func TestReportWithoutRights(t *testing.T) {
 		t.Fatal(got)
 	}
 	files := contents(t, file)
-	for _, text := range []string{"the values of Secrets in team-a", "the Deployment of dojo-operator", "events: you may not read", "secrets: you may not read"} {
+	for _, text := range []string{"the values of the Secrets in team-a", "the Deployment of dojo-operator", "events: you may not read", "secrets: you may not read"} {
 		if !strings.Contains(files["about.txt"], text) {
 			t.Errorf("about.txt has no %q: %s", text, files["about.txt"])
 		}

@@ -22,9 +22,9 @@ func (s *session) newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List Dojos, with their state and its cause", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
-		Long: `Lists the Dojos of a namespace, or of all with -A: their state, its reason, pods, the version of Postgres and
-the age of the last backup. With --broken, it lists only the Dojos that need you: those that are Degraded, that have an
-outage or failing backups, or that no operator reads. The exit code is then 3 if it lists a Dojo.`,
+		Long: `Lists the Dojos of a namespace, or of all namespaces with -A: their state, its reason, pods, the version of
+Postgres and the age of the last backup. With --broken, lists only the Dojos that need you: a Degraded Dojo, a Dojo with
+an outage or failing backups, or a Dojo whose spec no operator has read. Then the exit code is 3 if it lists a Dojo.`,
 		Example: "  kubectl dojo list -A --broken",
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
@@ -129,8 +129,8 @@ func (s *session) answer(
 func (s *session) newTree() *cobra.Command {
 	var format kubectl.Output
 	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
-		`Shows the children of a Dojo as a tree, each with its state: the objects of the operator, their pods, and objects
-that are missing. The exit code is 3 if something is wrong.`,
+		`Shows the children of a Dojo as a tree, each with its state: the objects that the operator writes, their pods,
+and missing objects. The exit code is 3 if something is wrong.`,
 		func(_ context.Context, w *world.World) error { return s.answer(w, format, view.Children(w), view.Tree) })
 	format.Bind(cmd)
 	return cmd

@@ -65,7 +65,7 @@ get services/proxy in the namespace of Alertmanager.`,
 			return s.testAlert(ctx, d, severity, at, &ask)
 		})
 	cmd.Flags().StringVar(&severity, "severity", "info",
-		"the `label` severity of the alert; critical and warning can mention people")
+		"severity `label` of the alert; critical and warning can mention people on Discord")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
 		"`NAMESPACE/SERVICE` of Alertmanager; by default every Alertmanager of prometheus-operator")
 	ask.Bind(cmd)
@@ -156,16 +156,17 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
-		s.Print("%s: Alertmanager %s sends the alert to %s. The alert is in the channel within the group_wait of the "+
-			"route, usually 30 seconds.\n", s.Style.Good("ok"), a, strings.Join(receivers, ", "))
+		s.Print("%s: Alertmanager %s sends the alert to %s. The alert arrives in the channel within the "+
+			"group_wait of the route in Alertmanager, usually 30 seconds.\n",
+			s.Style.Good("ok"), a, strings.Join(receivers, ", "))
 		if alerts := d.Status.Alerts; alerts != nil && alerts.ChannelURL != "" {
 			s.Print("    %s\n", alerts.ChannelURL)
 		}
 		return true
 	}
-	s.Print("%s: Alertmanager %s sends the alert to %s, but not to the channel of %s. Does Alertmanager select the "+
-		"AlertmanagerConfig? See kubectl dojo check -n %s\n", s.Style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name,
-		d.Namespace)
+	s.Print("%s: Alertmanager %s sends the alert to %s, but not to the channel of %s. Find out whether "+
+		"Alertmanager selects the AlertmanagerConfig of the Dojo: kubectl dojo check -n %s\n",
+		s.Style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name, d.Namespace)
 	return false
 }
 

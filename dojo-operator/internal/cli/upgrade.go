@@ -46,7 +46,7 @@ runs a query, and starts the pods. To go back before CloudNativePG upgrades the 
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
 	cmd.Flags().BoolVar(&r.minor, "minor", false, "upgrade to the newer minor version that kubectl dojo status shows")
 	cmd.Flags().StringVar(&r.image, "image", "",
-		"the `IMAGE` of the new version, for a Dojo that sets imageName, not version")
+		"the `IMAGE` of the new version, for a Dojo that sets imageName instead of version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false,
 		"do not make a backup first: a failed upgrade can then lose the data")
 	ask.Bind(cmd)
@@ -55,7 +55,7 @@ runs a query, and starts the pods. To go back before CloudNativePG upgrades the 
 }
 
 func errNoCluster(d *corev1api.Dojo) error {
-	return fmt.Errorf("%s has no Cluster of its own: upgrade the server of its database with that server's own tools",
+	return fmt.Errorf("%s has no Cluster of its own: upgrade its database server with that server's own tools",
 		d.Name)
 }
 
@@ -131,12 +131,12 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
 		// The new version must not append to the WAL archive of the former version.
 		fields["backup"] = archivingTo(name)
-		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
+		ch.Means = append(ch.Means, "Backups and the write-ahead log of the new version go to the serverName "+name+
 			". The backups and the log of the former version stay at their place.")
 	}
 	if r.withoutBackup {
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: strconv.Itoa(to)}
-		ch.Loses = "Without a backup there is no way back."
+		ch.Loses = "The operator makes no backup first: a failed upgrade can lose the data."
 	} else if _, had := d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]; had {
 		// Remove the annotation. If it names this version, the operator does not make a backup.
 		ch.Annotations = map[string]any{corev1api.UpgradeWithoutBackupAnnotation: nil}
@@ -172,7 +172,7 @@ func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 }
 
 func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
-	first := "1. a backup; the application runs meanwhile if a plugin archives the log"
+	first := "1. the operator makes a backup; the application keeps running only if a plugin archives the write-ahead log"
 	if r.withoutBackup {
 		first = "1. no backup: if the upgrade fails, the data may be lost"
 	}
@@ -214,7 +214,7 @@ func acceptance(w *world.World) (ch change, err error) {
 		loss = cmp.Or(d.Status.Database.ClusterUID, loss)
 	}
 	ch.Annotations, ch.Loses, ch.Done = map[string]any{corev1api.RecreateDatabaseAnnotation: loss},
-		"The Dojo then continues without the data of the lost Cluster.", isReady
+		"The Dojo loses all data of the lost Cluster.", isReady
 	begins := "empty"
 	if d.BootstrapSource() != nil {
 		begins = "with the data of spec.postgres.cluster.bootstrap"
@@ -225,8 +225,8 @@ func acceptance(w *world.World) (ch change, err error) {
 	if name := recovery.NextServerName(w, d); recovery.ArchivesApart(d) {
 		// Barman refuses to archive a new Cluster into the archive of another Cluster.
 		ch.Spec = map[string]any{"postgres": map[string]any{"cluster": map[string]any{"backup": archivingTo(name)}}}
-		ch.Means = append(ch.Means, "Its backups and log go to the serverName "+name+". The backups and the "+
-			"log of the lost Cluster stay at their place.",
+		ch.Means = append(ch.Means, "Backups and the write-ahead log of the new Cluster go to the serverName "+name+
+			". The backups and the log of the lost Cluster stay at their place.",
 			"If the Dojo comes from a Git repository, set this serverName in the repository too.")
 	}
 	if ok, _ := recovery.Restorable(w); ok {

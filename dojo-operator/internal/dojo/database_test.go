@@ -554,7 +554,7 @@ func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	}
 	w := upToDate(t, withDatabase())
 	var jobs batchv1.JobList
-	ours := client.MatchingFields{pods.JobOfDojo: "tokyo"}
+	ours := client.MatchingFields{pods.JobOfSchema: "tokyo"}
 	noError(t, w.server.List(t.Context(), &jobs, client.InNamespace("school"), ours))
 	if len(jobs.Items) != 1 {
 		t.Errorf("Jobs: %d", len(jobs.Items))

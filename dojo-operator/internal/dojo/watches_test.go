@@ -91,7 +91,7 @@ func TestIndexes(t *testing.T) {
 		"pod of the application":                        {"*v1.Pod " + pods.OfApplication, applicationPod, []string{"tokyo"}},
 		"pod of the schema, in the application's index": {"*v1.Pod " + pods.OfApplication, schemaPod, nil},
 		"pod of the schema, in its own index":           {"*v1.Pod " + pods.OfSchema, schemaPod, []string{"tokyo"}},
-		"Job of the schema":                             {"*v1.Job " + pods.JobOfDojo, job, []string{"tokyo"}},
+		"Job of the schema":                             {"*v1.Job " + pods.JobOfSchema, job, []string{"tokyo"}},
 		"autoscaler of the Deployment":                  {scalers, scalerOf("Deployment", "tokyo"), []string{"tokyo"}},
 		"autoscaler of the Dojo":                        {scalers, scalerOf("Dojo", "tokyo"), nil},
 		"autoscaler of another kind":                    {scalers, scalerOf("StatefulSet", "tokyo"), nil},

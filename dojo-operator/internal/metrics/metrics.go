@@ -33,7 +33,7 @@ func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan str
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dojo_child_applies_total",
-			Help: "Writes of the children of Dojos, by kind and by result (created, updated, unchanged, failed).",
+			Help: "Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed).",
 		}, []string{"kind", "result"}),
 		rotations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "dojo_credential_rotations_total",

@@ -199,7 +199,7 @@ func TestCounters(t *testing.T) {
 	m.Available(2 * time.Second)
 	m.Ready(15 * time.Second)
 	want := `
-# HELP dojo_child_applies_total Writes of the children of Dojos, by kind and by result (created, updated, unchanged, failed).
+# HELP dojo_child_applies_total Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed).
 # TYPE dojo_child_applies_total counter
 dojo_child_applies_total{kind="Deployment",result="created"} 1
 dojo_child_applies_total{kind="Secret",result="failed"} 1

@@ -34,7 +34,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 		rule(dojo, "DojoErrors", "5m", "warning",
 			ratioAbove("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
 			"Dojo "+name+" returns errors",
-			"More than 5% of the requests have ended in an error of the server: "+see("logs")+"."),
+			"More than 5% of the requests have failed with a status code 5xx: "+see("logs")+"."),
 		rule(dojo, "DojoSlow", "10m", "warning",
 			ratioAbove("1", `gin_request_duration_seconds_sum{`+appLabels+`}`,
 				`gin_request_duration_seconds_count{`+appLabels+`}`),
@@ -57,7 +57,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 			rule(dojo, "DojoDatabaseNotReady", "10m", "warning",
 				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, operatorLabels),
 				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
-				"The condition DatabaseReady of the Dojo shows what it waits for: "+see("status")+"."))
+				"The condition DatabaseReady of the Dojo names the cause: "+see("status")+"."))
 	}
 	if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && own.Cluster.Version != "" {
 		lasting := "1440m"

@@ -49,7 +49,8 @@ func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	step := database.Keep(dojo, s.Database, in.database()).Then(login.Keep(dojo, s.Login, in.login(cnpg.Owner)))
 	if step.Apply != nil {
 		step.Blocks = conditions.Progressing(corev1api.ReasonDeletingDatabase,
-			"The Dojo is being deleted and its data is kept. Waiting until every object of the database is marked as retained.")
+			"The Dojo is being deleted and its data is kept. "+
+				"Waiting until its Database, DatabaseRoles and Secrets are marked as retained.")
 	}
 	return step.Plan()
 }

@@ -363,7 +363,7 @@ func TestInUse(t *testing.T) {
 	}
 	w.Cluster.Others = users
 	want := "The Dojo is being deleted with its Cluster tokyo-db, but others use the Cluster: Database reports, Dojo kyoto, Dojo sendai. " +
-		"Nothing is deleted until they no longer use it. To keep the Cluster instead: `kubectl patch dojos.core.jutsu.com tokyo -n school " +
+		"Nothing is deleted while they use the Cluster. To keep the Cluster instead: `kubectl patch dojos.core.jutsu.com tokyo -n school " +
 		`--type=merge -p '{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}'` + "`."
 	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)

@@ -71,7 +71,7 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	for _, o := range r {
 		switch list := list.(type) {
 		case *batchv1.JobList:
-			if job, ok := o.(*batchv1.Job); ok && by.FieldSelector.String() == pods.JobOfDojo+"=tokyo" {
+			if job, ok := o.(*batchv1.Job); ok && by.FieldSelector.String() == pods.JobOfSchema+"=tokyo" {
 				list.Items = append(list.Items, *job)
 			}
 		case *corev1api.DojoList:

@@ -146,7 +146,7 @@ func TestHibernationWaitsForPodsOfSuspendedGuests(t *testing.T) {
 		writes []string
 	}{
 		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1 still running, such as kyoto-1 on the node n.", nil},
-		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are ready.", []string{"Cluster"}},
+		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are still ready.", []string{"Cluster"}},
 	} {
 		guests, err := podsOfGuests(t, append(c.pods, guest), dojo)
 		must(t, err)

@@ -111,6 +111,6 @@ func why(dojo *corev1api.Dojo, s State, job *batchv1.Job, end *batchv1.JobCondit
 	case s.LogEnd != "":
 		return s.LogEnd
 	}
-	return fmt.Sprintf("the operator cannot show the last line of its log; see `kubectl logs job/%s -n %s`",
+	return fmt.Sprintf("the operator cannot show the last line of the step's log; see `kubectl logs job/%s -n %s`",
 		job.Name, job.Namespace)
 }

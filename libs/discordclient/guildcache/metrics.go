@@ -36,8 +36,8 @@ func NewMetrics() *Metrics {
 			Events: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
 				Help: "Events received from the Gateway, by type; unused types count as \"other\"."}, []string{"type"}),
 			Resyncs: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
-				Help: "Complete reads of a guild, by source: \"gateway\", or \"rest\" while the Gateway was not " +
-					"connected or after missed events.",
+				Help: "Complete reads of a guild, by source: \"gateway\", or \"rest\" once per resync period and " +
+					"after missed events.",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
 				"Times that events were missed or could not be decoded; a read by REST followed."),
@@ -61,7 +61,7 @@ var (
 	descRemaining = gaugeDesc("discord_global_budget_remaining",
 		"Calls that the busiest bot can still make in this second.")
 	descInvalid = gaugeDesc("discord_invalid_requests",
-		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.", "status")
+		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the IP address.", "status")
 	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory, by namespace of the bot.", "namespace")
 	descAge   = gaugeDesc("discord_view_age_seconds",
 		"Age of the cached state of the most outdated guild in use, by namespace of the bot.", "namespace")

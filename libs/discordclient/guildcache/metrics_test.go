@@ -51,7 +51,7 @@ discord_requests_total{method="GET",route="/gateway/bot",status="2xx"} 1
 discord_requests_total{method="GET",route="/guilds/{guild_id}",status="4xx"} 1
 discord_requests_total{method="GET",route="/users/@me",status="none"} 1
 discord_requests_total{method="POST",route="/guilds/{guild_id}/channels",status="2xx"} 1
-# HELP discord_rate_limited_total Calls that a rate limit has delayed. The label scope has the limit. The label origin is local if the call was not sent, and discord if Discord answered with 429.
+# HELP discord_rate_limited_total Calls that a rate limit has delayed. The label scope names the limit. The label origin is local if the call was not sent, and discord if Discord answered with 429.
 # TYPE discord_rate_limited_total counter
 discord_rate_limited_total{origin="discord",scope="blocked"} 0
 discord_rate_limited_total{origin="discord",scope="global"} 0
@@ -67,10 +67,10 @@ discord_rate_limited_total{origin="local",scope="user"} 1
 # HELP discord_gateway_connected Bots that are connected to the Gateway, by namespace.
 # TYPE discord_gateway_connected gauge
 discord_gateway_connected{namespace="school"} 1
-# HELP discord_resyncs_total Complete reads of a guild, by source: "gateway", or "rest" while the Gateway was not connected or after missed events.
+# HELP discord_resyncs_total Complete reads of a guild, by source: "gateway", or "rest" once per resync period and after missed events.
 # TYPE discord_resyncs_total counter
 discord_resyncs_total{source="gateway"} 1
-# HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.
+# HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 Discord bans the IP address.
 # TYPE discord_invalid_requests gauge
 discord_invalid_requests{status="401"} 0
 discord_invalid_requests{status="403"} 1

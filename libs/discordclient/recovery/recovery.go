@@ -344,11 +344,11 @@ func decide(in Intent, state evidence) Result {
 	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
-				"let the bot view them", abbreviated(in.hiddenCandidates(state)))}
+				"give the bot ViewChannel in them", abbreviated(in.hiddenCandidates(state)))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
-			"%ss %s all match, and the audit log does not show which one was created for this object; "+
-				"adopt the right one by its id", in.noun(), abbreviated(fits))}
+			"%ss %s all match this object, and the audit log does not show which one was created for it; "+
+				"set spec.adopt.id to the id of the right one", in.noun(), abbreviated(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(state, fits)):

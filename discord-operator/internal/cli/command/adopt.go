@@ -26,8 +26,8 @@ func (s *session) newAdopt() *cobra.Command {
 		Use: "adopt SERVER ID", Short: "Print the manifest that adopts a channel, a category or a role",
 		DisableFlagsInUseLine: true,
 		Long: `Prints the manifest of an object that adopts an existing channel, category or role by its id. Applied
-unchanged, the manifest changes nothing on Discord. If the category of a channel has no object, the manifest of the
-category comes first: without a group, the operator would move the channel out of its category. The command writes
+unchanged, the manifest changes nothing on Discord. If the channel's category has no DiscordGroup, the output also has a
+DiscordGroup for this category: without it, the operator would move the channel out of the category. The command writes
 nothing to Kubernetes: apply its output. The token comes from the Secret of the DiscordServer, or from --token-file.`,
 		Example: "  kubectl discord adopt company 1401681709430341810 -n platform | kubectl apply -f -",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -65,7 +65,7 @@ func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (
 	case err != nil:
 		return "", "", err
 	case !grant.GuildsOf(secret.Annotations).Allow(server.Spec.ServerID):
-		return "", "", fmt.Errorf("the annotation %s does not allow the token of the Secret %s for the server %s; "+
+		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow the token for the server %s; "+
 			"add the server's id to the annotation, or use another bot",
 			v1alpha1.AllowedServersAnnotation, ref.Name, server.Spec.ServerID)
 	}
@@ -224,7 +224,7 @@ func rightsIn(
 	}
 	own, others := view.Needs(w)
 	invite := fmt.Sprintf("kubectl discord invite %s -n %s", w.Server.Name, w.Server.Namespace)
-	lines = append(lines, lacking(have, own, "the server's own objects need", invite))
+	lines = append(lines, lacking(have, own, "objects of the DiscordServer's namespace need", invite))
 	if len(others) > 0 {
 		lines = append(lines, lacking(have, others, "objects of other namespaces need in addition", invite+" -A"))
 	}

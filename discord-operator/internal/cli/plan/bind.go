@@ -84,7 +84,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		observe = " To only compare this object with Discord, set spec.managementPolicy to Observe."
 	}
 	return conditions.Degraded(v1alpha1.ReasonConflict,
-		"The %s of this object names the %s %s on Discord, but %s manages and keeps this %[2]s. %[5]s.%[6]s",
+		"The %s of this object names the %s %s on Discord, but %s manages this %[2]s. %[5]s.%[6]s",
 		field, noun, id, title(holder), remedy, observe)
 }
 
@@ -154,7 +154,7 @@ func title(o status.Object) string {
 func (w *world) differences(s *step) []resource.Difference {
 	switch {
 	case s.removed:
-		return deletion(s.plan.Delete)
+		return deletion(s.object, s.plan.Delete)
 	case s.kind == nil:
 		return resource.Changes(s.plan.Changes, w.withDeleted)
 	case s.guild == nil || s.binding.Live == nil && !s.binding.Absent,

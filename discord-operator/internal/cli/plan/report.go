@@ -124,7 +124,7 @@ func (w *world) notes() (all []string) {
 	}
 	if w.hiddenUnread {
 		all = append(all, "Discord's Gateway could not be reached, "+
-			"so the plan does not know the channels that the bot may not view.")
+			"so the plan does not know which channels are hidden from the bot, and can show a creation for a hidden channel.")
 	}
 	return all
 }
@@ -171,7 +171,7 @@ func (r *Report) text() string {
 	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
 		s.Create, s.Change, s.Move, s.Delete, s.Problems)
 	if s.Observed > 0 {
-		fmt.Fprintf(&out, " Observed objects with differences: %d.", s.Observed)
+		fmt.Fprintf(&out, " Objects with managementPolicy Observe that differ from Discord: %d.", s.Observed)
 	}
 	out.WriteString("\n")
 	return out.String()

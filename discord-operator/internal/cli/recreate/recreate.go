@@ -46,8 +46,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	case o.GetDeletionTimestamp() == nil:
 		return nil, fmt.Errorf("the %s is not being deleted", what)
 	case !status.Finalized(o):
-		return nil, fmt.Errorf("the %s waits only for the finalizer %s: discord-operator has already deleted the "+
-			"object's resource on Discord, or kept the resource there, as spec.deletionPolicy says",
+		return nil, fmt.Errorf("it is too late to undelete the %s, which waits only for the finalizer %s: discord-operator "+
+			"has already deleted the object's resource on Discord, or kept the resource there, as spec.deletionPolicy says",
 			what, strings.Join(o.GetFinalizers(), ", "))
 	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
 		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
@@ -78,8 +78,8 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	refused := grant.AdoptionRefused(server, o.GetNamespace())
 	switch {
 	case role:
-		return fmt.Errorf("the DiscordServer %s is in another namespace, and a DiscordRole can adopt a role only of a "+
-			"DiscordServer in the namespace of the DiscordRole, so undelete cannot take back this deletion. "+
+		return fmt.Errorf("undelete cannot take back this deletion: the DiscordServer %s is in another namespace, and a "+
+			"DiscordRole can adopt a role only from a DiscordServer in the DiscordRole's own namespace. "+
 			"To pause the deletion: kubectl annotate discordrole %s -n %s %s=true",
 			name, o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
 	case refused != nil || !server.Spec.AllowRetention:
@@ -130,12 +130,14 @@ func (p *Plan) clean() {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
 		o.Status = v1alpha1.DiscordServerStatus{}
-		p.notes = append(p.notes, "The server's groups, channels and roles stay, and wait for the new object.")
+		p.notes = append(p.notes, "The server's categories, channels and roles stay on Discord. Their objects "+
+			"wait until the new DiscordServer manages the server.")
 	case *v1alpha1.DiscordGroup:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordGroupStatus{}
-		p.notes = append(p.notes, "The group's channels stay in their category, and wait for the new object.")
+		p.notes = append(p.notes, "The group's channels stay in their category. Their DiscordChannels wait until "+
+			"the new DiscordGroup manages the category.")
 	case *v1alpha1.DiscordChannel:
 		p.keepRoles(o.Spec.PermissionOverwrites, o.Status.Roles)
 		p.retain(&o.Spec.DeletionPolicy, o.Spec.Adopt, o.Status.Matched)

@@ -185,7 +185,7 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 	}
 	var out strings.Builder
 	out.WriteString(style.Bold(in.URL) + "\n")
-	out.WriteString("A user who may manage the server opens this link. The link asks for:\n" +
+	out.WriteString("A user with the permission Manage Server must open this link. The link asks for:\n" +
 		term.Table(rows(in.Asks), 2))
 	if len(in.NotAsked) > 0 {
 		out.WriteString("Only objects of other namespaces need the permissions below; -A adds them to the link. Without " +

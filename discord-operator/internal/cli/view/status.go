@@ -117,7 +117,7 @@ func bot(w *world.World, r Report, style term.Style) string {
 	case r.Channels == nil:
 		return who + ": the operator has not seen the server yet"
 	default:
-		return who + ": may do all that the server's settings, groups and channels require"
+		return who + ": has the permissions to manage the server and the objects in its namespace"
 	}
 }
 

@@ -62,7 +62,7 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 			return conditions.Degraded(v1alpha1.ReasonCommunityRequired,
 				"Discord allows channels of the type %s in community servers only. Enable Community (in spec.community of the "+
 					"DiscordServer or on Discord), "+
-					"or create an object of another type.", (&discordclient.Channel{Type: t}).TypeName())
+					"or create a DiscordChannel with another spec.type.", (&discordclient.Channel{Type: t}).TypeName())
 		}
 	default:
 	}

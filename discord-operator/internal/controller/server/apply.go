@@ -81,7 +81,7 @@ func (r *Reconciler) edit(
 	}
 	if len(ignored) > 0 && guild.IsCommunity() && !before.IsCommunity() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Community is enabled. The settings that only a community server has are set next.",
+			"Community is enabled. Next, the operator sets the settings that only a community server has.",
 		).After(communityRetry)
 	}
 	return resource.NotApplied(ignored)

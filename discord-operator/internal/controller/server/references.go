@@ -70,5 +70,5 @@ func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 		}
 	}
 	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-		"DiscordChannel %s of spec.%s does not exist in this server yet.", name, field)
+		"DiscordChannel %s of spec.%s does not exist, or has no channel in this server yet.", name, field)
 }

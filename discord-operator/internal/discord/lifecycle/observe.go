@@ -86,9 +86,9 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has a %s with the object's name: id %s.", k.Noun, id)
 	}
-	advice := "Set spec.adopt to"
+	advice := "Set spec.adopt.id to"
 	if b.Adopt != nil || b.StatusID != "" {
-		advice = "Create a new object whose spec.adopt is" // spec.adopt cannot be changed, nor set for another resource
+		advice = "Create a new object whose spec.adopt.id is" // spec.adopt cannot be changed, nor set for another resource
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
 		"The object has no %s on Discord, and spec.managementPolicy is Observe, so the operator does not create "+

@@ -92,7 +92,7 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow objects of other "+
-		"namespaces to adopt existing resources (spec.allowAdoption). Ask its owner, "+
+		"namespaces to adopt existing resources (spec.allowAdoption). Ask its owner to allow it, "+
 		"or create an object without spec.adopt.",
 		server.Namespace, server.Name)
 }

@@ -122,7 +122,7 @@ func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, 
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+
 		"(%s), without %s.", what, oldID, newID, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
-	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
+	logf.FromContext(ctx).Info("recreated a resource that was deleted on Discord",
 		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)
 }
 

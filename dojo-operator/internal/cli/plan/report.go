@@ -112,7 +112,7 @@ func (d *Dojo) write(out *strings.Builder) {
 	}
 	switch {
 	case d.Waits != "":
-		fmt.Fprintf(out, "  The plan ends before later steps, because the Dojo waits: %s\n", d.Waits)
+		fmt.Fprintf(out, "  The plan does not show later steps, because the Dojo then waits: %s\n", d.Waits)
 	case d.Ready && changes:
 		out.WriteString("  Then the Dojo is Ready.\n")
 	}

@@ -296,8 +296,8 @@ func (p *Planner) hiddenIn(namespace string) (hidden []string) {
 func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 	planned.Consequences = consequencesOfAll(planned.Stages)
 	if hidden := p.hiddenIn(k.Namespace); len(hidden) > 0 {
-		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: the plan assumes that they do "+
-			"not change, and does not show them.", strings.Join(hidden, ", "), k.Namespace))
+		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in the namespace %s: the plan assumes "+
+			"that these objects do not change, and does not show them.", strings.Join(hidden, ", "), k.Namespace))
 	}
 	if p.model.elsewhere {
 		planned.Unknown = append(planned.Unknown,

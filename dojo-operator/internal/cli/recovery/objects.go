@@ -51,7 +51,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	p.about = fmt.Sprintf("new Dojo %s with the Cluster %s: %s", r.As, cnpg.ObjectName(d), describe(pg, ""))
 	p.Steps = []Step{
 		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s continues to run", r.As, w.Dojo.Name)},
-		{Verify, "wait until the data is there and the operator's SQL has run in it"},
+		{Verify, "wait until the data is restored and the operator has run its SQL in the database"},
 		{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")},
 	}
 	return nil
@@ -139,13 +139,13 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 			"kubectl delete clusters.postgresql.cnpg.io %s -n %s",
 			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && w.Dojo.Spec.Postgres.Cluster.Backup == nil:
-		return fmt.Errorf("%s has no spec.postgres.cluster.backup to keep the current data: restore beside the Dojo "+
-			"with --as", w.Dojo.Name)
+		return fmt.Errorf("%s has no spec.postgres.cluster.backup, so its current data cannot be backed up: "+
+			"restore beside the Dojo with --as", w.Dojo.Name)
 	case live != nil && r.To.After(from.until(w)):
-		return fmt.Errorf("--to is after %s, the last known moment in the log of serverName %s: first restore beside the "+
-			"Dojo with --as", term.Exact(from.until(w)), from.place().ServerName)
+		return fmt.Errorf("--to is after %s, the last moment that is known to be in the write-ahead log of "+
+			"serverName %s: restore beside the Dojo with --as", term.Exact(from.until(w)), from.place().ServerName)
 	case has > 0 && from.major > 0 && has != from.major:
-		return fmt.Errorf("the backup is of Postgres %d, and %s has %d: restore beside the Dojo with --as",
+		return fmt.Errorf("the backup is of Postgres %d, but %s has Postgres %d: restore beside the Dojo with --as",
 			from.major, w.Dojo.Name, has)
 	}
 	p.Replaces = live != nil
@@ -169,7 +169,7 @@ func (p *Plan) stepsInPlace() {
 	p.Steps = []Step{{Stop, "stop the application"}}
 	if p.Replaces {
 		p.Steps = append(p.Steps,
-			Step{Save, "back up the current data, and wait until that has completed"},
+			Step{Save, "back up the current data, and wait until the backup has completed"},
 			Step{Remove, fmt.Sprintf("delete the Cluster %s with its volumes", name)})
 	}
 	if p.ServerName != "" {
@@ -177,7 +177,7 @@ func (p *Plan) stepsInPlace() {
 	}
 	p.Steps = append(p.Steps,
 		Step{Create, "create the Cluster " + name},
-		Step{Verify, "wait until the data is there and the operator's SQL has run in it"},
+		Step{Verify, "wait until the data is restored and the operator has run its SQL in the database"},
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 

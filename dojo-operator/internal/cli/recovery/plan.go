@@ -141,10 +141,11 @@ func refused(d *corev1api.Dojo) error {
 	switch pg := d.Spec.Postgres; {
 	case pg == nil:
 		return fmt.Errorf("the operator does not run the database of %s (spec.credentialsRef). "+
-			"Restore the database with its own tools, and name its Secret in spec.credentialsRef", d.Name)
+			"Restore the database with its own tools, and name the Secret of the restored database in spec.credentialsRef",
+			d.Name)
 	case pg.ClusterRef != nil:
-		return fmt.Errorf("the database of %s is in the Cluster %s, which belongs to others too. Restore the Cluster under "+
-			"another name with CloudNativePG, then copy the database",
+		return fmt.Errorf("the database of %s is in the Cluster %s, which others may use too. Restore the Cluster under "+
+			"another name with CloudNativePG, then copy the Dojo's database from there",
 			d.Name, pg.ClusterRef.Name)
 	}
 	return nil

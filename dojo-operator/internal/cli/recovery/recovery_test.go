@@ -126,6 +126,9 @@ func TestPlan(t *testing.T) {
 	last := apitest.Backup("last", apitest.At(24, 1, 0))
 	snapshot := apitest.Backup("snapshot", apitest.At(24, 0, 0))
 	snapshot.Spec.Method, snapshot.Spec.PluginConfiguration = cnpgv1.BackupMethodVolumeSnapshot, nil
+	noID, noPlace := apitest.Backup("a", apitest.At(24, 1, 0)), apitest.Backup("a", apitest.At(24, 1, 0))
+	noID.Status.BackupID, noPlace.Spec.PluginConfiguration = "", nil
+	const lacks = "the Backup a does not name the place of its data (it lacks spec.pluginConfiguration.parameters or status.backupId): "
 	old := apitest.Backup("old", apitest.At(24, 1, 0))
 	old.Status.MajorVersion = 17
 	newer := apitest.Backup("newer", apitest.At(24, 2, 0))
@@ -150,7 +153,9 @@ func TestPlan(t *testing.T) {
 		"a snapshot is restored in place": {d(), []client.Object{snapshot, apitest.Cluster(d())}, recovery.Request{},
 			"bootstrap:\n    recovery:\n      backup:\n        name: snapshot\n", "", "externalClusters", ""},
 		"a snapshot cannot be restored to a time": {d(), []client.Object{snapshot}, recovery.Request{Backup: "snapshot", To: apitest.At(24, 2, 0).Time},
-			"", "is a volume snapshot, and has no log for --to: leave --to out", "", ""},
+			"", "is a volume snapshot without the write-ahead log that --to needs: leave --to out", "", ""},
+		"the Backup lacks its ID":       {d(), []client.Object{noID}, recovery.Request{Backup: "a"}, "", lacks, "", ""},
+		"the Backup lacks its location": {d(), []client.Object{noPlace}, recovery.Request{Backup: "a"}, "", lacks, "", ""},
 		"--to is before the end of the Backup": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 0, 0).Time},
 			"", "ended at 24 Nov 2026 01:00:00 UTC, after --to (24 Nov 2026 00:00:00 UTC)", "", ""},
 		"--to is after the end of the Backup": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 2, 0).Time, As: "past"},
@@ -163,14 +168,14 @@ func TestPlan(t *testing.T) {
 		"a lost Cluster keeps the origin in the spec": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
 			"core.jutsu.com/origin: Backup first\n", "", "", ""},
 		"older version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
+			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"older version, in place, image in the spec": {d(imaged), []client.Object{old, apitest.Cluster(d())},
-			recovery.Request{}, "", "the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
+			recovery.Request{}, "", "the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"older version, lost Cluster, image in the spec": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
+			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"--to is before an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 1, 30).Time}, "",
-			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as", "", ""},
+			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"--to is after an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 2, 30).Time}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.1", "", "", ""},
 		"older version, beside the Dojo": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
@@ -272,9 +277,9 @@ func TestEndOfTheLog(t *testing.T) {
 		return p.Text(w, term.Style{})
 	}
 	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
-	const later = "22 Nov 01:00 to 01:00  --to is later: possible only if the log reaches it\n"
-	const tooLate = "--to is after 24 Nov 2026 01:00:00 UTC, the last known moment in the log of serverName sendai-db: " +
-		"first restore beside the Dojo with --as"
+	const later = "22 Nov 01:00 to 01:00  --to is later: the restore succeeds only if the write-ahead log reaches --to\n"
+	const tooLate = "--to is after 24 Nov 2026 01:00:00 UTC, the last moment that is known to be in the write-ahead log of " +
+		"serverName sendai-db: restore beside the Dojo with --as"
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
@@ -288,7 +293,7 @@ func TestEndOfTheLog(t *testing.T) {
 		"the Cluster does not report archiving":                      {plan(recovery.Request{To: after}, silent), tooLate},
 		"no WAL archive":                                             {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
 		"no WAL archive, beside the Dojo":                            {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
-		"no WAL archive, a Backup with --to":                         {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no log"},
+		"no WAL archive, a Backup with --to":                         {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no write-ahead log"},
 		"no WAL archive, the newest data":                            {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
 		"no WAL archive, a Backup without --to":                      {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
 		"lost Cluster, newest data in a former archive":              {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
@@ -334,7 +339,7 @@ func TestUnknownVersion(t *testing.T) {
 			unknown + "name an image of the right version, with its tag, in --postgres-image"},
 		"lost Cluster, image of another version than the spec": {
 			plan(apitest.Sendai(upgraded, apitest.Lost), recovery.Request{To: to, Image: "pg:17.6"}),
-			"the backup is of Postgres 17, and sendai has 18: restore beside the Dojo with --as"},
+			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as"},
 		"lost Cluster, image of the version in the spec": {plan(old, recovery.Request{To: to, Image: "pg:17.6"}), "imageName: pg:17.6\n"},
 		"beside the Dojo, image without a version": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "registry/pg"}, live),
 			unknown + "name an image of the right version, with its tag, in --postgres-image"},

@@ -119,14 +119,17 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		}
 		switch is := backupOf(b); {
 		case !is.Usable && is.Phase != cnpgv1.BackupPhaseCompleted:
-			return s, fmt.Errorf("the Backup %s has not completed: it is %q", b.Name, is.Phase)
+			return s, fmt.Errorf("the Backup %s has not completed: its phase is %q", b.Name, is.Phase)
 		case !is.Usable:
-			return s, fmt.Errorf("the Backup %s does not say where it is (spec.pluginConfiguration.parameters): "+
-				"leave --backup out, and name the moment with --to", b.Name)
+			return s, fmt.Errorf("the Backup %s does not name the place of its data (it lacks "+
+				"spec.pluginConfiguration.parameters or status.backupId): leave --backup out, and name the moment with --to",
+				b.Name)
 		case is.Snapshot() && !r.To.IsZero():
-			return s, fmt.Errorf("the Backup %s is a volume snapshot, and has no log for --to: leave --to out", b.Name)
+			return s, fmt.Errorf("the Backup %s is a volume snapshot without the write-ahead log that --to needs: "+
+				"leave --to out", b.Name)
 		case withoutLog(w.Dojo, is) && !r.To.IsZero():
-			return s, fmt.Errorf("the Backup %s has no log for --to (walArchiver is false): leave --to out", b.Name)
+			return s, fmt.Errorf("the Backup %s has no write-ahead log, which --to needs (walArchiver is false): "+
+				"leave --to out", b.Name)
 		case !r.To.IsZero() && r.To.Before(is.Ended):
 			return s, fmt.Errorf("the Backup %s ended at %s, after --to (%s): name an earlier Backup, or leave --backup out",
 				b.Name, term.Exact(is.Ended), term.Exact(r.To))

@@ -28,19 +28,19 @@ func (p *Plan) notes(w *world.World, from source) {
 			"Dojo.", database.Name, term.Exact(database.CreationTimestamp.Time))
 	}
 	if from.window != nil && !from.window.Live && !from.window.Sure {
-		note("The log ends at about %s. Postgres archives its log at least every %s, so the last writes before then are "+
-			"lost.",
+		note("The write-ahead log ends at about %s. Postgres archives this log at least every %s, so the last writes before "+
+			"that time may be lost.",
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
-		note("All of the log of serverName %s is restored. If the Dojo was already restored to an earlier moment, this "+
-			"brings back the writes after that moment. The Dojo now archives to serverName %s, which has no backup, so the "+
-			"writes in that archive are not restored.",
+		note("All of the write-ahead log of serverName %s is restored. If the Dojo was already restored to an earlier "+
+			"moment, this restore brings back the writes after that moment. The Dojo now archives to serverName %s, which "+
+			"has no backup, so the writes in that archive are not restored.",
 			from.window.ServerName, now.ServerName)
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {
-		note("Postgres archives its log at least every %s. To restore a moment that is not archived yet, first run "+
-			"kubectl dojo backup %s -n %s.",
+		note("Postgres archives its write-ahead log at least every %s. To restore a moment that is not archived yet, first "+
+			"run kubectl dojo backup %s -n %s.",
 			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name, w.Dojo.Namespace)
 	}
 	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
@@ -74,7 +74,7 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	if p.Window != nil {
 		state := style.Good("ok")
 		if p.To.After(p.Window.To) {
-			state = style.Busy("--to is later: possible only if the log reaches it")
+			state = style.Busy("--to is later: the restore succeeds only if the write-ahead log reaches --to")
 		}
 		line("  restorable  %s  %s", p.Window.Words(w.Now), state)
 	}
@@ -129,6 +129,6 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 			return today, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: say 02:45, \"24 Nov 02:45\", \"2026-11-24 02:45:00\", "+
-		"2026-11-24T02:45:00Z, or 10m for ten minutes ago; without a time zone it is UTC", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: write 02:45, \"24 Nov 02:45\", \"2026-11-24 02:45:00\", "+
+		"2026-11-24T02:45:00Z, or 10m for ten minutes ago; a time without a zone is in UTC", text)
 }

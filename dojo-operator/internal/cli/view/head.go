@@ -90,7 +90,7 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 		return h
 	case behind && ready == nil:
 		return Head{
-			Health: Progressing, Reason: "Observing", Since: asked, Message: "The operator has yet to read the spec.",
+			Health: Progressing, Reason: "Observing", Since: asked, Message: "The operator has not read the spec yet.",
 		}
 	case is(find(conditions.TypePaused)):
 		return of(Paused, ready, false)

@@ -92,7 +92,7 @@ func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)
 	if len(windows) > 0 && !windows[0].Sure {
-		return fmt.Sprintf("newest data: about %s, the end of the log", term.Moment(windows[0].To, w.Now))
+		return fmt.Sprintf("newest data: about %s, the end of the write-ahead log", term.Moment(windows[0].To, w.Now))
 	}
 	at := time.Time{}
 	if len(windows) > 0 {

@@ -125,8 +125,8 @@ func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
-		"The Dojo is being deleted with its Cluster %s, but others use the Cluster: %s. Nothing is deleted until they no "+
-			"longer use it. To keep the Cluster instead: `%s`.",
+		"The Dojo is being deleted with its Cluster %s, but others use the Cluster: %s. Nothing is deleted while they "+
+			"use the Cluster. To keep the Cluster instead: `%s`.",
 		s.Live.Name, strings.Join(s.Others, ", "), cnpg.RetainCommand(dojo))
 }
 

@@ -154,7 +154,7 @@ func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *
 		return nil
 	}
 	object := fmt.Sprintf("hibernation of the Cluster %s/%s", cluster.Namespace, cluster.Name)
-	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, cluster.Status.ReadyInstances)
+	message := fmt.Sprintf("Waiting for the %s: %d instances are still ready", object, cluster.Status.ReadyInstances)
 	if condition != nil {
 		message = fmt.Sprintf("Waiting for the %s: %s", object, condition.Message)
 	}

@@ -23,7 +23,7 @@ func TestHibernationMessages(t *testing.T) {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
 	says := func() string { return hibernation(dojo, cluster, in).Message }
 	cluster.Status.ReadyInstances = 2
-	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
+	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are still ready." {
 		t.Error(got)
 	}
 	cluster.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}

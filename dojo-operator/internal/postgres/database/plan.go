@@ -66,13 +66,13 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	case !holds(dojo, s.Live) && in.Cluster != nil && !readable:
 		return cnpg.Blocked(cnpg.MissingKind(cnpg.DatabaseKind, fmt.Sprintf(
 			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(dojo), dojo.Namespace, in.Cluster.Name),
-			"or set the reclaimPolicy to Retain"))
+			"or set spec.postgres.reclaimPolicy to Retain"))
 	case !holds(dojo, s.Live):
 		return step
 	case hibernates:
 		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
-			"The Cluster %s/%s is hibernated, so no database in it can be deleted. Resume it with `%s`, or set the "+
-				"reclaimPolicy to Retain.",
+			"The Cluster %s/%s is hibernated, so no database in it can be deleted. Resume it with `%s`, or set "+
+				"spec.postgres.reclaimPolicy to Retain.",
 			dojo.Namespace, in.Cluster.Name, cnpg.Resume(in.Cluster)))
 	}
 	return cnpg.Removal{

@@ -66,8 +66,8 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	}
 	if in.Catalog.invalid != "" {
 		return conditions.Degraded(corev1api.ReasonUnknownVersion,
-			"The platform's catalog of Postgres images is not valid, so the Cluster is not changed: %s. The platform "+
-				"must correct it in the operator's ConfigMap of catalogs; or set spec.postgres.cluster.imageName instead of "+
+			"The platform's catalog of Postgres images is not valid, so the Cluster is not changed: %s. Ask the platform "+
+				"team to correct it in the operator's ConfigMap of catalogs, or set spec.postgres.cluster.imageName instead of "+
 				"version.",
 			in.Catalog.invalid)
 	}

@@ -101,8 +101,8 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 				"one of %s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform's definition of the size %s is not valid, so the Cluster is not changed: %s. The platform must "+
-				"correct it in the operator's ConfigMap of sizes; or use another size.", size, short(preset.invalid))
+			"The platform's definition of the size %s is not valid, so the Cluster is not changed: %s. Ask the platform "+
+				"team to correct it in the operator's ConfigMap of sizes, or use another size.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()
 	preset.fill(sized.Spec.Postgres.Cluster)
