@@ -14,7 +14,7 @@ import (
 
 var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// Commands returns the commands of a section, one per line.
+// Commands returns the commands in a section's sh blocks. It joins lines that end with a backslash.
 func Commands(section string) ([]string, error) {
 	path, err := project.Path("docs", "learn", "quickstart.md")
 	if err != nil {
