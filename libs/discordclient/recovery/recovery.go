@@ -158,9 +158,9 @@ func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	return at
 }
 
-// Channel looks for the channel of a create that Discord may have executed. All intents of a guild
-// share one reading of its channels and its audit log. A call looks up the creators of at most
-// three matches in the audit log. A denied audit log is no error.
+// Channel looks for the channel of a create that Discord may have executed. The intents
+// of a guild share its cached channels and the cached entries of its audit log; a call reads what the
+// cache lacks. It looks up the creators of at most three matches. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
