@@ -80,7 +80,7 @@ var _ = Describe("The operator's permissions", func() {
 		restore := operator.Without(ctx, remove)
 		// The operator leaves the Secret to the garbage collector.
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
-		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("garbage collector"))
+		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("update of the owner references"))
 		restore(ctx)
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
 		eventuallyCollected(ctx, w.secret("tokyo-webhook"))
