@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,7 +107,7 @@ func (s *Stack) installOthers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := manifests.Apply(ctx, s.admin, objects); err != nil {
+		if err := s.apply(ctx, objects); err != nil {
 			return err
 		}
 	}
@@ -142,9 +143,14 @@ func (s *Stack) installMonitoring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.apply(ctx, objects)
+}
+
+// apply waits for the kinds of objects. A busy API server can exceed the time limit of a request.
+func (s *Stack) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
 	return s.await(ctx, func(ctx context.Context) (string, error) {
 		err := manifests.Apply(ctx, s.admin, objects)
-		if meta.IsNoMatchError(err) {
+		if meta.IsNoMatchError(err) || apierrors.IsTimeout(err) {
 			return err.Error(), nil
 		}
 		return "", err
