@@ -13,9 +13,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -130,21 +133,29 @@ func (w *world) addWeapon(ctx context.Context, dojo, id, name string) error {
 	if err != nil {
 		return err
 	}
-	return typed.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
-		SubResource("proxy").
-		Suffix("weapon").Body(body).Do(ctx).Error()
+	return retry.OnError(noEndpoints, apierrors.IsServiceUnavailable, func() error {
+		return typed.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
+			SubResource("proxy").
+			Suffix("weapon").Body(body).Do(ctx).Error()
+	})
 }
 
-func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
-	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
-		SubResource("proxy").
-		Suffix("weapon").DoRaw(ctx)
+// noEndpoints is for a busy node: if the probe of a Dojo's only pod fails once, its Service has no
+// endpoints until the next probe.
+var noEndpoints = wait.Backoff{Duration: time.Second, Factor: 1, Steps: int(soon / time.Second)}
+
+func (w *world) weapons(ctx context.Context, dojo string) (weapons []weapon, err error) {
+	var answer []byte
+	err = retry.OnError(noEndpoints, apierrors.IsServiceUnavailable, func() (err error) {
+		answer, err = typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
+			SubResource("proxy").
+			Suffix("weapon").DoRaw(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, answer)
 	}
-	var weapons []weapon
-	err = json.Unmarshal(answer, &weapons)
-	return weapons, err
+	return weapons, json.Unmarshal(answer, &weapons)
 }
 
 type visits struct {
