@@ -145,8 +145,8 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	case live == nil:
 		return nil, fmt.Errorf("the Cluster %s does not exist: %s", cnpg.ObjectName(d), seeStatus(d))
 	case cnpg.Hibernates(live):
-		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever. "+
-			"First resume the Dojo: kubectl dojo resume %s -n %s", live.Name, d.Name, d.Namespace)
+		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever. %s",
+			live.Name, recovery.ResumeFirst(d, live))
 	}
 	backup := kinds.Backup.Named(d.Namespace, cnpg.BackupName(d, w.Now.UTC().Format("20060102150405")))
 	backup.SetLabels(map[string]string{

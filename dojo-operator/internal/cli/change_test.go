@@ -6,12 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -175,6 +178,50 @@ func TestWaits(t *testing.T) {
 	got := run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
 	if got.code != 1 || !strings.Contains(got.err, "timed out after 50ms; the changes that the command has made stay in effect") {
 		t.Error(got)
+	}
+}
+
+// TestBackupOfAHibernatedCluster asserts that the advice ends the hibernation, and that a restore in
+// place is refused before it stops the application.
+func TestBackupOfAHibernatedCluster(t *testing.T) {
+	t.Parallel()
+	byUs := metav1.ManagedFieldsEntry{
+		Manager: ownership.FieldOwner, Operation: metav1.ManagedFieldsOperationApply,
+		APIVersion: cnpgv1.SchemeGroupVersion.String(), FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{"f:cnpg.io/hibernation":{}}}}`)},
+	}
+	for name, c := range map[string]struct {
+		suspended bool
+		fields    []metav1.ManagedFieldsEntry
+		advice    string
+	}{
+		"of a suspended Dojo": {true, []metav1.ManagedFieldsEntry{byUs}, "First resume the Dojo: kubectl dojo resume sendai -n team-a"},
+		"of a resumed Dojo":   {false, []metav1.ManagedFieldsEntry{byUs}, "The operator will resume it: see kubectl dojo status sendai -n team-a"},
+		"by a user": {false, nil, "First resume the Cluster: " +
+			"kubectl annotate clusters.postgresql.cnpg.io sendai-db -n team-a cnpg.io/hibernation-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sendai(t)
+			d := apitest.Sendai(func(d *corev1api.Dojo) { d.Spec.Suspend = c.suspended })
+			live := apitest.Cluster(d)
+			live.Annotations = map[string]string{cnpg.HibernationAnnotation: cnpg.HibernationOn}
+			live.ManagedFields = c.fields
+			s.Put(d)
+			s.Put(live)
+			commands := [][]string{{"backup", "sendai", "-y"}}
+			if !c.suspended { // restore refuses a suspended Dojo for another reason
+				commands = append(commands, []string{"restore", "sendai", "-y", "--confirm", "sendai"})
+			}
+			for _, command := range commands {
+				if got := run(t, s, "", command...); got.code != 1 || !strings.Contains(got.err, c.advice) {
+					t.Errorf("%v: %s, want %q", command, got, c.advice)
+				}
+			}
+			if writes := s.Writes(); len(writes) > 0 {
+				t.Errorf("it has written %v", writes)
+			}
+		})
 	}
 }
 

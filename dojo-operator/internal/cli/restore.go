@@ -231,8 +231,14 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 			"kubectl delete %s %s -n %s --ignore-not-found. Then repeat %s",
 			object, kinds.Cluster.Resource(), plan.ClusterName(), namespace, command)
 	}
-	return fmt.Sprintf("The application has 0 replicas. Repeat %s, which continues from here, "+
-		"or start the application without the restore: %s", command, start)
+	without := "."
+	if plan.Replaces && at < recovery.Remove { // the former Cluster still has its data
+		without = ", or start the application without the restore: " + start
+	}
+	if at == recovery.Stop { // which may be refused
+		return fmt.Sprintf("The data has not changed. Repeat %s%s", command, without)
+	}
+	return fmt.Sprintf("The application has 0 replicas. Repeat %s, which continues from here%s", command, without)
 }
 
 type restoreRun struct {
@@ -251,7 +257,7 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 		return r.save(ctx)
 	case recovery.Remove:
 		return r.remove(ctx)
-	case recovery.Turn:
+	case recovery.ChangeArchive:
 		patch := map[string]any{}
 		_ = unstructured.SetNestedField(patch, r.plan.ServerName,
 			"spec", "postgres", "cluster", "backup", "plugin", "parameters", "serverName")

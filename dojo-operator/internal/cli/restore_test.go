@@ -180,8 +180,9 @@ func TestRestoreSurvivesItsSQL(t *testing.T) {
 
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	w := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: kinds.Cluster.Object()}
+	w := &recovery.Plan{Target: "sendai", InPlace: true, Replaces: true, Replicas: 3, Object: kinds.Cluster.Object()}
 	w.Object.SetName("sendai-db")
+	lost := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: w.Object}
 	beside := &recovery.Plan{Target: "past", Replicas: 3, Object: kinds.Dojo.Object()}
 	beside.Object.SetName("past")
 	const start = "kubectl scale dojos.core.jutsu.com sendai -n team-a --replicas=3"
@@ -196,8 +197,11 @@ func TestStopped(t *testing.T) {
 		failed bool
 		want   string
 	}{
-		{w, recovery.Stop, false, "or start the application without the restore: " + start},
-		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
+		{w, recovery.Stop, false, "The data has not changed. Repeat the command, or start the application without the restore: " + start},
+		{w, recovery.Save, false, "The application has 0 replicas. Repeat the command, which continues from here, " +
+			"or start the application without the restore: " + start},
+		{w, recovery.Remove, false, "The application has 0 replicas. Repeat the command, which continues from here."},
+		{lost, recovery.Stop, false, "The data has not changed. Repeat the command."},
 		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
 		{&snapshot, recovery.Remove, false, "Repeat the command with --backup night, which continues from here"},
 		{&both, recovery.Create, false, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night, which"},

@@ -133,6 +133,9 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	case live != nil && len(w.Others) > 0:
 		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside the Dojo with --as; a restore in place "+
 			"would delete their data too", live.Name, strings.Join(w.Others, ", "))
+	case live != nil && cnpg.Hibernates(live):
+		return fmt.Errorf("the Cluster %s is hibernated, so its current data cannot be backed up. %s",
+			live.Name, ResumeFirst(w.Dojo, live))
 	case live != nil && !cnpg.Up(live):
 		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside the "+
 			"Dojo with --as, or, if nobody needs that data, first delete the Cluster: "+
@@ -164,6 +167,17 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	return nil
 }
 
+// ResumeFirst advises how to end the hibernation of the Dojo's own Cluster.
+func ResumeFirst(d *corev1api.Dojo, hibernated *cnpgv1.Cluster) string {
+	switch {
+	case d.Spec.Suspend:
+		return fmt.Sprintf("First resume the Dojo: kubectl dojo resume %s -n %s", d.Name, d.Namespace)
+	case cnpg.HibernatedByUs(hibernated):
+		return fmt.Sprintf("The operator will resume it: see kubectl dojo status %s -n %s", d.Name, d.Namespace)
+	}
+	return "First resume the Cluster: " + cnpg.Resume(hibernated)
+}
+
 func (p *Plan) stepsInPlace() {
 	name := p.Object.GetName()
 	p.Steps = []Step{{Stop, "stop the application"}}
@@ -173,7 +187,7 @@ func (p *Plan) stepsInPlace() {
 			Step{Remove, fmt.Sprintf("delete the Cluster %s with its volumes", name)})
 	}
 	if p.ServerName != "" {
-		p.Steps = append(p.Steps, Step{Turn, "archive to serverName " + p.ServerName + " from now on"})
+		p.Steps = append(p.Steps, Step{ChangeArchive, "archive to serverName " + p.ServerName + " from now on"})
 	}
 	p.Steps = append(p.Steps,
 		Step{Create, "create the Cluster " + name},

@@ -50,7 +50,7 @@ const (
 	Stop Action = iota
 	Save
 	Remove
-	Turn
+	ChangeArchive
 	Create
 	Verify
 	Serve
