@@ -213,7 +213,7 @@ var _ = Describe("kubectl dojo plan", func() {
 			Expect(planFile(ctx, dojo, 0).writes()).To(BeEmpty())
 		})
 
-	It("lists exactly the operator's writes for SQL, two password rotations, and a major upgrade of Postgres",
+	It("lists exactly the operator's writes for initSQL, two password rotations, and a major upgrade of Postgres",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"a": "SELECT 1", "b": "SELECT 2"},

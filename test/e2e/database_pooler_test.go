@@ -41,7 +41,7 @@ spec:
 		measured("two instances behind two of PgBouncer are ready after %s", time.Since(began))
 	}, NodeTimeout(10*time.Minute))
 
-	It("accepts writes of its owner through PgBouncer, and only reads on its standbys", func(ctx SpecContext) {
+	It("accepts writes through PgBouncer, and only reads at the read-only endpoint", func(ctx SpecContext) {
 		d, err := w.dojo(ctx, "kadic")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(d.Status.Database.Pooler).To(HaveValue(Equal(

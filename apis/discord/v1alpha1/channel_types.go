@@ -455,8 +455,9 @@ type DiscordChannelStatus struct {
 	Adopted bool `json:"adopted,omitempty"`
 
 	// observed is true if the operator only observes the channel for this object.
-	// Another object may then manage the channel. If managementPolicy of this
-	// object becomes Manage again, that other object still manages the channel.
+	// Another object may then manage the channel, and still manages it if
+	// managementPolicy of this object becomes Manage again. observed then becomes
+	// false once this object manages the channel itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 

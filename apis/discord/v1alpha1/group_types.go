@@ -118,8 +118,9 @@ type DiscordGroupStatus struct {
 	Adopted bool `json:"adopted,omitempty"`
 
 	// observed is true if the operator only observes the category for this object.
-	// Another object may then manage the category. If managementPolicy of this
-	// object becomes Manage again, that other object still manages the category.
+	// Another object may then manage the category, and still manages it if
+	// managementPolicy of this object becomes Manage again. observed then becomes
+	// false once this object manages the category itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 

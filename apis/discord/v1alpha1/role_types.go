@@ -169,8 +169,9 @@ type DiscordRoleStatus struct {
 	Adopted bool `json:"adopted,omitempty"`
 
 	// observed is true if the operator only observes the role for this object.
-	// Another object may then manage the role. If managementPolicy of this object
-	// becomes Manage again, that other object still manages the role.
+	// Another object may then manage the role, and still manages it if
+	// managementPolicy of this object becomes Manage again. observed then becomes
+	// false once this object manages the role itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 

@@ -446,9 +446,9 @@ type DiscordServerStatus struct {
 	Roles *RoleCount `json:"roles,omitempty"`
 
 	// missingPermissions lists the permissions that the bot lacks for the server's
-	// settings and for the groups and channels of the server's own namespace, at
-	// most 64. At the address inviteURL, a user can give the bot these
-	// permissions, except Administrator.
+	// settings and for the groups, channels and roles of the server's own
+	// namespace, at most 64. At the address inviteURL, a user can give the bot
+	// these permissions, except Administrator.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

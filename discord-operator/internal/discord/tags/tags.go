@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Of returns the tags of a spec, without ids; nil if it has none.
+// Of returns the tags of a spec, without ids. It returns nil only for nil.
 func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 	if spec == nil {
 		return nil
