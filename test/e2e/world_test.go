@@ -155,7 +155,8 @@ func (w *world) weapons(ctx context.Context, dojo string) (weapons []weapon, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, answer)
 	}
-	return weapons, json.Unmarshal(answer, &weapons)
+	err = json.Unmarshal(answer, &weapons)
+	return weapons, err
 }
 
 type visits struct {

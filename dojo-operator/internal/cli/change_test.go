@@ -188,7 +188,7 @@ func TestBackupOfAHibernatedCluster(t *testing.T) {
 	byUs := metav1.ManagedFieldsEntry{
 		Manager: ownership.FieldOwner, Operation: metav1.ManagedFieldsOperationApply,
 		APIVersion: cnpgv1.SchemeGroupVersion.String(), FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{"f:cnpg.io/hibernation":{}}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:cnpg.io/hibernation":{}}}}`),
 	}
 	for name, c := range map[string]struct {
 		suspended bool

@@ -3,9 +3,9 @@
 package cli
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,7 +41,7 @@ func (u use) run(t *testing.T, needed bool, denied ...string) (output string, us
 	s.Deny(denied...)
 	got := run(t, s, "", strings.Fields(u.args)...)
 	if needed { // the command works, but may show less
-		return fmt.Sprint(got.code), s.Used()
+		return strconv.Itoa(got.code), s.Used()
 	}
 	return regexp.MustCompile(`localhost:\d+`).ReplaceAllString(got.String(), "localhost"), s.Used()
 }

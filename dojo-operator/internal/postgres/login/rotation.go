@@ -123,7 +123,7 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 				"`kubectl describe databaseroles.postgresql.cnpg.io %s -n %[4]s`.",
 			message, in.Deadline, dojo.Name, dojo.Namespace, r.Current.Other().ObjectName(dojo)).For(object))
 	if len(s.Leaving) > 0 { // pods of other Dojos cause no reconcile of this Dojo
-		step.Incomplete.After(leavingRetry)
+		step.Incomplete = step.Incomplete.After(leavingRetry)
 	}
 	return step
 }
