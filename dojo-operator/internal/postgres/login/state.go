@@ -24,7 +24,7 @@ type State struct {
 	Connected bool
 	Current   cnpg.Login
 	// Users names the other Dojos that use the former login, until this login is retired. Leaving
-	// names those that have changed to the current login, but may have pods with the former login.
+	// names other Dojos that use the current login, but may still have pods with the former login.
 	Users, Leaving []string
 }
 
