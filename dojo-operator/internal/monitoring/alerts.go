@@ -141,11 +141,11 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own channel once it is obsolete. If alerts move to another
-// channel, Alertmanager first gets time to read its new configuration.
+// planObsoleteChannel deletes the Dojo's own channel once the alerts have another. channelRef may
+// name the own channel too. Alertmanager first gets time to read its new configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
-	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
+	if own == nil || own.Name == ChannelName(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
 		// A DiscordChannel that is being deleted exists until its channel on Discord is deleted.
 		return
 	}

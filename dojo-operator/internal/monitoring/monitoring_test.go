@@ -445,6 +445,18 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
+func TestTheOwnChannelStaysWhenChannelRefNamesIt(t *testing.T) {
+	t.Parallel()
+	c := alerting(t, dojotest.Dojo(inGroup))
+	dojo := dojotest.Dojo(inChannel, func(dojo *corev1api.Dojo) { dojo.Spec.Alerts.Discord.ChannelRef.Name = "tokyo-alerts" })
+	s := observe(t, c, dojo, "")
+	s.Now = dojotest.Noon.Add(2 * testConfig.ProgressDeadline)
+	plan := Plan(dojo, s, "http", testConfig)
+	if deleted := dojotest.Deleted(plan); deleted != nil || plan.Issues != nil {
+		t.Errorf("deletes %v, issues are %+v", deleted, plan.Issues)
+	}
+}
+
 func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
