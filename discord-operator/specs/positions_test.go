@@ -119,6 +119,27 @@ var _ = Describe("Positions", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}))
 	})
 
+	DescribeTable("move no channel", func(ctx context.Context, hold func(*v1alpha1.DiscordChannel)) {
+		w := newWorld(ctx)
+		held := w.channel("", "held", position(0))
+		ready(ctx, w.server(), held)
+		edit(ctx, held, func(c *v1alpha1.DiscordChannel) {
+			hold(c)
+			position(9)(c)
+		})
+		before := on(held).Position
+		managed := w.channel("", "managed", position(1)) // above the channel, by the numbers in the specs
+		ready(ctx, managed)
+		w.expectIdle(ctx)
+		Expect(on(held).Position).To(Equal(before))
+		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}))
+	},
+		Entry("that is observed", func(c *v1alpha1.DiscordChannel) { observing(c) }),
+		Entry("that is paused", func(c *v1alpha1.DiscordChannel) {
+			c.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"}
+		}),
+	)
+
 	It("order a moved channel in its new group", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, moved := w.channel("g", "a", position(1)), w.channel("g", "b", position(3)),

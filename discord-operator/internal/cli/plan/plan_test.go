@@ -144,6 +144,8 @@ func TestPlan(t *testing.T) {
 	yuji := r.srv.AddUser("Yuji")
 	r.srv.AddMember(r.guild, yuji, 0)
 	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "news", Position: 2}) // below "general"
+	above := object("DiscordChannel", "news", inServer+"name: news, position: 1")
 	for name, c := range map[string]struct {
 		is, was string
 		want    []string // all lines except the summary
@@ -175,6 +177,12 @@ func TestPlan(t *testing.T) {
 			want: []string{
 				"~ DiscordChannel default/out", `    group: "incidents" -> none`, "+ DiscordChannel default/top", `    name: "top"`,
 			}},
+		"the position of an observed channel moves no other": {is: theServer + above +
+			object("DiscordChannel", "chat", inServer+"name: general, position: 9, managementPolicy: Observe"), same: true,
+			want: []string{"o DiscordChannel default/chat (observed)", `    move below "news"`}},
+		"the position of a paused channel moves no other": {is: theServer + above +
+			strings.Replace(object("DiscordChannel", "chat", inServer+"name: general, position: 9"),
+				"metadata: {", `metadata: {annotations: {discord.jutsu.com/paused: "true"}, `, 1)},
 		"deletes a removed channel, keeps an adopted one": {is: theServer + theGroup, was: theServer + theGroup + theChannel +
 			object("DiscordChannel", "chat", inServer+"name: general") + object("DiscordRole", "on-call", inServer+"name: On call"),
 			want: []string{"- DiscordRole default/on-call", "- DiscordChannel default/chat"}},

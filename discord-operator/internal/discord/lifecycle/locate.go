@@ -53,17 +53,20 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong returns the desired place of an object; nil if the spec has no position.
+// PositionAmong returns the desired place of an object; nil if the spec has no position. It ignores
+// the positions of paused and observed siblings, because the operator must not correct their places.
+// An observed object counts its observed siblings, because its differences show the order that they
+// would have if all of them were managed.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
-	rank := k.Identity(o).Position
-	if rank == nil {
+	own := k.Identity(o)
+	if own.Position == nil {
 		return nil
 	}
-	position := &Position{Rank: *rank, Ranks: order.Ranks{}}
+	position := &Position{Rank: *own.Position, Ranks: order.Ranks{}}
 	for _, sibling := range siblings {
 		i := k.Identity(sibling)
 		switch {
-		case i.Position == nil:
+		case i.Position == nil, status.Paused(sibling), i.Observed && !own.Observed:
 		case i.StatusID != "":
 			position.Ranks[i.StatusID] = *i.Position
 		case sibling.GetUID() != o.GetUID():
