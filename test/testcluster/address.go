@@ -4,11 +4,10 @@ package testcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -17,21 +16,51 @@ import (
 // ports for outgoing connections, which begin at 32768.
 const (
 	firstFreePort = 15000
-	freePorts     = 15000
+	lastFreePort  = 29999
+	blockPorts    = 100
 )
 
-// nextFreePort starts at random, so that two processes seldom try the same port.
-var nextFreePort = func() *atomic.Uint32 {
-	n := &atomic.Uint32{}
-	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret
-	return n
-}()
+var processBlock = sync.OnceValues(func() (*portBlock, error) { return takeBlock(firstFreePort, lastFreePort) })
 
-// FreeAddress returns a free address on 127.0.0.1, as host:port. Nothing reserves the port.
+// FreeAddress returns a free address on 127.0.0.1, as host:port. While this process runs,
+// FreeAddress returns the address in no other process. In this process, it returns the address again
+// only after the other free ports of the process. Programs that do not call FreeAddress may still
+// use the port.
 func FreeAddress(ctx context.Context) (string, error) {
-	for range freePorts {
-		port := firstFreePort + nextFreePort.Add(1)%freePorts
-		address := net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10))
+	block, err := processBlock()
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return block.freeAddress(ctx)
+}
+
+// portBlock is a range of ports of one process. If processes shared ports, two could get the same
+// one, because a port is free until its program listens.
+type portBlock struct {
+	first uint32 // the port of lock; freeAddress returns the other ports
+	// lock reserves the block. Child programs do not inherit it, so the kernel closes it when this
+	// process ends, also after SIGKILL. A lock file in the temporary folder would not separate
+	// processes with different TMPDIR.
+	lock net.Listener
+	next atomic.Uint32
+}
+
+func takeBlock(first, last uint32) (*portBlock, error) {
+	var taken error
+	for port := first; port <= last; port += blockPorts {
+		lock, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", onLoopback(port))
+		if err == nil {
+			return &portBlock{first: port, lock: lock}, nil
+		}
+		taken = err
+	}
+	return nil, fmt.Errorf("no block of %d ports is free from %d to %d: %w", blockPorts, first, last, taken)
+}
+
+func (b *portBlock) freeAddress(ctx context.Context) (string, error) {
+	const ports = blockPorts - 1
+	for range ports {
+		address := onLoopback(b.first + 1 + b.next.Add(1)%ports)
 		free, err := isFree(ctx, address)
 		if err != nil {
 			return "", fmt.Errorf("find a free port: %w", err)
@@ -40,7 +69,11 @@ func FreeAddress(ctx context.Context) (string, error) {
 			return address, nil
 		}
 	}
-	return "", errors.New("find a free port: all are taken")
+	return "", fmt.Errorf("find a free port: all from %d to %d are taken", b.first+1, b.first+ports)
+}
+
+func onLoopback(port uint32) string {
+	return net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10))
 }
 
 // The lock prevents forks while isFree listens: a child keeps the listener open until its exec.
