@@ -33,6 +33,11 @@ var _ = Describe("The size of a database", func() {
 		plans.end(context.Background())
 		Expect(os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600)).To(Succeed())
 	}
+	undefine := func(name string) {
+		GinkgoHelper()
+		plans.end(context.Background())
+		Expect(os.Remove(filepath.Join(folder, name))).To(Succeed())
+	}
 	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
 	resize := func(ctx context.Context, dojo *corev1api.Dojo, size corev1api.SizeName) {
 		GinkgoHelper()
@@ -79,7 +84,8 @@ var _ = Describe("The size of a database", func() {
 		resize(ctx, dojo, "Huge")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
 		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
-		Expect(dojo.Status.Database.Size).To(BeNil())
+		Expect(dojo.Status.Database.Size).To(HaveValue(Equal(corev1api.SizeStatus{
+			Name: "Huge", Instances: 3, CPU: "4", Memory: "8Gi", Storage: "100Gi"})), "the Cluster uses these values")
 		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
 	})
 
@@ -101,6 +107,42 @@ var _ = Describe("The size of a database", func() {
 		eventuallyDegraded(ctx, other, corev1api.ReasonUnknownSize)
 		Expect(message(other, "Degraded")).To(ContainSubstring("not valid"))
 		eventuallyReady(ctx, dojo) // the pods may roll, because the standbys get an endpoint
+	})
+
+	It("may be removed by the platform: the Cluster keeps its values, also if the spec sets the storage", func(
+		ctx context.Context,
+	) {
+		define("Wide", "{instances: 3, cpu: 1, memory: 2Gi, storage: 1Gi, "+
+			"parameters: {shared_buffers: 512MB, work_mem: 8MB}}")
+		define("Other", "{instances: 1, storage: 1Gi}")
+		operator.Restart(ctx, "--postgres-sizes="+folder)
+		dojo := newDojo(ns, "tokyo", sized("Wide", func(pg *corev1api.PostgresCluster) {
+			pg.Storage.Size = resource.MustParse("100Gi")
+			pg.Parameters = map[string]corev1api.ParameterValue{"work_mem": "9MB"}
+		}))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		before, database := theCluster(), dojo.Status.Database.DeepCopy()
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), before)).To(Succeed())
+		kept := And(haveField("spec.storage.size", "100Gi"),
+			haveField("spec.resources.requests", map[string]any{"cpu": "1", "memory": "2Gi"}),
+			haveField("spec.resources.limits", map[string]any{"memory": "2Gi"}),
+			haveField("spec.postgresql.parameters.shared_buffers", "512MB"),
+			haveField("spec.postgresql.parameters.work_mem", "9MB"))
+		Expect(before).To(And(kept, haveField("spec.instances", int64(3))))
+
+		undefine("Wide")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of Other"))
+		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
+		Expect(dojo.Status.Database.Size).To(Equal(database.Size))
+		Expect(dojo.Status.Database.ReadOnlyHost).To(And(Equal(database.ReadOnlyHost), Not(BeEmpty())))
+		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
+
+		By("setting the instances in the spec")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(2)) })
+		Eventually(ctx, refetch(theCluster())).Should(And(kept, haveField("spec.instances", int64(2))))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
 	})
 
 	DescribeTable("is checked by the API, "+

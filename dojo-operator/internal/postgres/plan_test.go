@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -284,6 +285,75 @@ func TestPlan(t *testing.T) {
 				if o.Part != corev1api.ConditionDatabaseReady {
 					t.Errorf("the %s belongs to %q", o.Kind, o.Part)
 				}
+			}
+		})
+	}
+}
+
+// While the platform does not define the size, the Cluster keeps the values that the size has set,
+// even if the spec sets the storage.
+func TestUnknownSize(t *testing.T) {
+	t.Parallel()
+	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}
+	inUse := tokyo(ownPG, func(dojo *corev1api.Dojo) {
+		own := dojo.Spec.Postgres.Cluster
+		own.Size, own.Resources = "Gone", &corev1.ResourceRequirements{Requests: memory, Limits: memory}
+		own.Parameters = map[string]corev1api.ParameterValue{"shared_buffers": "512MB"}
+	})
+	unresolved := func(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+		return tokyo(append([]func(*corev1api.Dojo){ownPG, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Size, dojo.Spec.Postgres.Cluster.Instances = "Gone", nil
+		}}, changes...)...)
+	}
+	unknown := func(w *world) { w.Unsized = conditions.Degraded(corev1api.ReasonUnknownSize, "") }
+	spec := inSync(t, inUse).Cluster.Live.Spec
+	with := func(change func(*cnpgv1.ClusterSpec)) *cnpgv1.ClusterSpec {
+		changed := spec.DeepCopy()
+		change(changed)
+		return changed
+	}
+	for name, c := range map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		writes []string
+		issue  string
+		want   *cnpgv1.ClusterSpec
+	}{
+		"running": {unresolved(), func(*world) {}, nil, "Degraded/UnknownSize", &spec},
+		"running, without storage in the spec": {unresolved(func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Storage = corev1api.PostgresStorage{}
+		}), func(*world) {}, nil, "Degraded/UnknownSize", &spec},
+		"instances in the spec": {unresolved(func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Instances = new(int32(5))
+		}), func(*world) {}, []string{"Cluster"}, "Degraded/UnknownSize",
+			with(func(spec *cnpgv1.ClusterSpec) { spec.Instances = 5 })},
+		"suspended": {unresolved(suspended), func(w *world) { w.Application.Stopped = true },
+			[]string{"Cluster"}, "Progressing/Suspending", &spec},
+		"no Cluster yet": {unresolved(), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
+			nil, "Degraded/UnknownSize", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, inUse)
+			c.change(w)
+			unknown(w)
+			db := w.reconcile(c.dojo)
+			if diff := cmp.Diff(c.writes, kinds(db.Plan)); diff != "" || worst(db.Plan) != c.issue {
+				t.Errorf("the issue is %s, the writes are %v", worst(db.Plan), kinds(db.Plan))
+			}
+			if c.want == nil {
+				if w.Cluster.Live != nil {
+					t.Error("a Cluster is created")
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, &w.Cluster.Live.Spec); diff != "" {
+				t.Error(diff)
+			}
+			status := Status(c.dojo, w.observe(c.dojo))
+			want := &corev1api.SizeStatus{Name: "Gone", Instances: int32(c.want.Instances), Memory: "2Gi", Storage: "1Gi"}
+			if diff := cmp.Diff(want, status.Size); diff != "" || status.ReadOnlyHost != "tokyo-db-ro" {
+				t.Error(status.ReadOnlyHost, diff)
 			}
 		})
 	}

@@ -125,9 +125,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 		status.ClusterUID = string(live.UID)
 		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
-	if s.Unsized == nil {
-		status.Size = cluster.SizeOf(dojo, live)
-	}
+	status.Size = cluster.SizeOf(dojo, live, s.Unsized != nil)
 	switch {
 	case live != nil:
 		cluster.Describe(live, status)

@@ -93,7 +93,7 @@ func (in input) cluster(changes ...cnpg.Change) cluster.Input {
 	s := in.state
 	return cluster.Input{
 		Input: in.Input, Images: in.state.images(), Changes: changes, Incomplete: in.before.Incomplete,
-		Stopped: unused(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+		Unsized: s.Unsized != nil, Stopped: unused(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 		Backup: s.Backup.Running(in.Now, in.Deadline),
 	}
 }

@@ -211,7 +211,11 @@ func clusterFor(
 	if origin := bootstrap.Origin(d); origin != "" {
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
-	desired := cluster.For(d, live, images.Input{Catalog: r.catalog(), Now: w.Now})
+	filled, err := withSize(d, live)
+	if err != nil {
+		return nil, err
+	}
+	desired := cluster.For(filled, live, images.Input{Catalog: r.catalog(), Now: w.Now})
 	change.Make(desired)
 	spec := desired.Object["spec"].(map[string]any)
 	switch {

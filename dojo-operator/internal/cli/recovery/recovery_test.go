@@ -10,6 +10,8 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -378,5 +380,71 @@ func TestNextServerName(t *testing.T) {
 		if got := recovery.NextServerName(w, c.dojo); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestSizeOfTheRestoredCluster asserts that the Cluster in the manifest has the size's values.
+func TestSizeOfTheRestoredCluster(t *testing.T) {
+	t.Parallel()
+	type fields = map[string]any
+	cluster := func(change func(*corev1api.PostgresCluster)) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) { change(d.Spec.Postgres.Cluster) }
+	}
+	medium := cluster(func(pg *corev1api.PostgresCluster) {
+		pg.Size, pg.Instances, pg.Storage = "Medium", nil, corev1api.PostgresStorage{StorageClassName: "fast"}
+	})
+	stored := cluster(func(pg *corev1api.PostgresCluster) { pg.Storage.Size = resource.MustParse("50Gi") })
+	reported := func(d *corev1api.Dojo) {
+		d.Status.Database.Size = &corev1api.SizeStatus{Name: "Medium", Instances: 3, CPU: "1", Memory: "2Gi", Storage: "20Gi"}
+	}
+	requests := func(size string) fields {
+		return fields{"requests": fields{"cpu": "1", "memory": size}, "limits": fields{"memory": size}}
+	}
+	live := apitest.Cluster(apitest.Sendai())
+	live.Spec.Instances, live.Spec.StorageConfiguration.Size = 5, "30Gi"
+	live.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Gi")}
+	for name, c := range map[string]struct {
+		dojo      *corev1api.Dojo
+		live      *cnpgv1.Cluster
+		instances int64
+		storage   string
+		resources any
+		problem   string
+	}{
+		"no size": {apitest.Sendai(apitest.Lost), nil, 3, "10Gi", nil, ""},
+		"a size":  {apitest.Sendai(apitest.Lost, medium, reported), nil, 3, "20Gi", requests("2Gi"), ""},
+		"a size, storage and instances in the spec": {apitest.Sendai(apitest.Lost, medium, reported, stored,
+			cluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(2)) })), nil, 2, "50Gi", requests("2Gi"), ""},
+		"a size, resources in the spec": {apitest.Sendai(apitest.Lost, medium, reported,
+			cluster(func(pg *corev1api.PostgresCluster) {
+				pg.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}
+			})), nil, 3, "20Gi", fields{"limits": fields{"cpu": "2"}}, ""},
+		"a size that the status does not have": {apitest.Sendai(apitest.Lost, medium), nil, 0, "", nil,
+			"the capacity of the volume is not known, because status.database.size of sendai is not set"},
+		"a size that the status does not have, storage in the spec": {apitest.Sendai(apitest.Lost, medium, stored),
+			nil, 1, "50Gi", nil, ""},
+		"a size, live Cluster": {apitest.Sendai(medium, reported), live, 5, "30Gi", fields{"requests": fields{"memory": "7Gi"}}, ""},
+		"a size, live Cluster, storage in the spec": {apitest.Sendai(medium, reported, stored), live, 5, "50Gi",
+			fields{"requests": fields{"memory": "7Gi"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := []client.Object{apitest.Backup("last", apitest.At(24, 1, 0))}
+			if c.live != nil {
+				objects = append(objects, c.live)
+			}
+			p, err := recovery.New(worldOf(c.dojo, objects...), recovery.Request{})
+			if c.problem != "" || err != nil {
+				if err == nil || c.problem == "" || !strings.Contains(err.Error(), c.problem) {
+					t.Errorf("the error is %v, want %q", err, c.problem)
+				}
+				return
+			}
+			spec := p.Object.Object["spec"].(fields)
+			got := []any{spec["instances"], spec["storage"].(fields)["size"], spec["resources"]}
+			if diff := cmp.Diff([]any{c.instances, c.storage, c.resources}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

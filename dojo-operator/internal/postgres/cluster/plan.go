@@ -24,6 +24,9 @@ type Input struct {
 	cnpg.Input
 	Images  images.Input
 	Changes []cnpg.Change
+	// Unsized reports whether spec.postgres.cluster.size names no valid preset. Then the spec lacks
+	// the size's values, and the Cluster keeps the values that it has.
+	Unsized bool
 	// Filling is the issue of a restore or an import, Incomplete the issue of the preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
@@ -49,6 +52,9 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 }
 
 func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.Step {
+	if in.Unsized {
+		dojo = KeepLive(dojo, s.Live)
+	}
 	desired := For(dojo, s.Live, in.Images)
 	for _, change := range changes {
 		change.Make(desired)
@@ -72,8 +78,8 @@ func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) 
 	image := images.For(dojo, live, in)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s has the format of Postgres %d. The image %s has an older Postgres, which cannot "+
-			"read this format, so the Cluster is not changed. Set Postgres %d or a higher version in "+
-			"spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
+			"read this format, so the Cluster is not changed. Set Postgres %d in spec.postgres.cluster. A higher version "+
+			"upgrades the data, and only a restore undoes this.", dojo.Namespace, live.Name, data, image, data)
 }
 
 // PlanHibernation hibernates the Cluster of a suspended Dojo once nothing uses it.

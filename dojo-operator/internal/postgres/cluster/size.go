@@ -3,6 +3,8 @@
 package cluster
 
 import (
+	"maps"
+
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,16 +16,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized keeps the live volume if it is larger, because a volume cannot shrink. If the size is
-// unknown, sized also keeps the live instances, resources and parameters.
+// sized keeps the live volume if it is larger, because a volume cannot shrink.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
 	}
 	want = want.DeepCopy()
-	if unresolved := want.Storage.Size.IsZero(); unresolved {
-		keepLive(want, live)
-	}
 	has, err := resource.ParseQuantity(live.Spec.StorageConfiguration.Size)
 	if err == nil && has.Cmp(want.Storage.Size) > 0 {
 		want.Storage.Size = has
@@ -31,11 +29,20 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	return want
 }
 
-// keepLive copies the live fields, except parameters that CloudNativePG has added.
-func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
-	want.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9
-	if want.Resources == nil {
-		want.Resources = live.Spec.Resources.DeepCopy()
+// KeepLive returns a copy of a Dojo whose size is not resolved. Where the spec does not set the
+// instances, the resources or a parameter, the copy has the live Cluster's value. The copy has no
+// parameter that CloudNativePG has added. Without a live Cluster, KeepLive returns the Dojo itself.
+func KeepLive(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *corev1api.Dojo {
+	if live == nil {
+		return dojo
+	}
+	dojo = dojo.DeepCopy()
+	own := dojo.Spec.Postgres.Cluster
+	if own.Instances == nil {
+		own.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9
+	}
+	if own.Resources == nil {
+		own.Resources = live.Spec.Resources.DeepCopy()
 	}
 	ours := apply.OwnedFields(ownership.FieldOwner, live)
 	parameters := map[string]corev1api.ParameterValue{}
@@ -44,27 +51,46 @@ func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 			parameters[name] = corev1api.ParameterValue(value)
 		}
 	}
-	for name, value := range want.Parameters {
-		parameters[name] = value
-	}
-	want.Parameters = parameters
+	maps.Copy(parameters, own.Parameters)
+	own.Parameters = parameters
+	return dojo
 }
 
-// SizeOf returns the status of spec.postgres.cluster.size, or nil without a size.
-func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *corev1api.SizeStatus {
-	own := dojo.Spec.Postgres.Cluster
-	if own == nil || own.Size == "" {
+// SizeOf returns the status of spec.postgres.cluster.size, or nil without a size. If the size is
+// unknown, the status has the live Cluster's values. Without a live Cluster, it has the last known
+// values of a lost Cluster, or is nil.
+func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster, unknown bool) *corev1api.SizeStatus {
+	own, lost := dojo.Spec.Postgres.Cluster, lastSize(dojo)
+	switch {
+	case own == nil || own.Size == "":
 		return nil
+	case unknown && live == nil:
+		return lost
+	case unknown:
+		own = KeepLive(dojo, live).Spec.Postgres.Cluster
 	}
-	want := sized(own, live)
+	own = sized(own, live)
 	status := &corev1api.SizeStatus{
-		Name: want.Size, Instances: ptr.Deref(want.Instances, 1), Storage: want.Storage.Size.String(),
+		Name: own.Size, Instances: ptr.Deref(own.Instances, 1), Storage: own.Storage.Size.String(),
 	}
-	if want.Resources != nil {
-		status.CPU = quantity(want.Resources.Requests, corev1.ResourceCPU)
-		status.Memory = quantity(want.Resources.Requests, corev1.ResourceMemory)
+	if live == nil && lost != nil { // the restored data may need the whole volume of the lost Cluster
+		if had, err := resource.ParseQuantity(lost.Storage); err == nil && had.Cmp(own.Storage.Size) > 0 {
+			status.Storage = lost.Storage
+		}
+	}
+	if own.Resources != nil {
+		status.CPU = quantity(own.Resources.Requests, corev1.ResourceCPU)
+		status.Memory = quantity(own.Resources.Requests, corev1.ResourceMemory)
 	}
 	return status
+}
+
+// lastSize returns the last known values of the Dojo's Cluster, or nil if it never had a Cluster.
+func lastSize(dojo *corev1api.Dojo) *corev1api.SizeStatus {
+	if known := dojo.Status.Database; known != nil && known.ClusterUID != "" {
+		return known.Size
+	}
+	return nil
 }
 
 func quantity(list corev1.ResourceList, name corev1.ResourceName) string {

@@ -25,18 +25,23 @@ func sizedDojo(size corev1api.SizeName, storage string, instances *int32) *corev
 	return &corev1api.Dojo{Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{Cluster: own}}}
 }
 
+func memory(request string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(request)}}
+}
+
 func liveCluster(storage string) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: ownership.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
 			APIVersion: "postgresql.cnpg.io/v1",
-			FieldsV1:   metav1.NewFieldsV1(`{"f:spec":{"f:postgresql":{"f:parameters":{"f:shared_buffers":{}}}}}`),
+			FieldsV1: metav1.NewFieldsV1(
+				`{"f:spec":{"f:postgresql":{"f:parameters":{"f:max_connections":{},"f:shared_buffers":{}}}}}`),
 		}}},
 		Spec: cnpgv1.ClusterSpec{
 			Instances: 3, StorageConfiguration: cnpgv1.StorageConfiguration{Size: storage},
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": resource.MustParse("2Gi")}},
+			Resources: memory("2Gi"),
 			PostgresConfiguration: cnpgv1.PostgresConfiguration{
-				Parameters: map[string]string{"shared_buffers": "512MB", "archive_mode": "on"},
+				Parameters: map[string]string{"shared_buffers": "512MB", "max_connections": "200", "archive_mode": "on"},
 			},
 		},
 	}
@@ -49,14 +54,15 @@ func TestASmallerSizeDoesNotShrinkTheVolume(t *testing.T) {
 		live *cnpgv1.Cluster
 		want string
 	}{
-		"a new Cluster":                                    {sizedDojo("Small", "5Gi", nil), nil, "5Gi"},
-		"a larger size":                                    {sizedDojo("Large", "100Gi", nil), liveCluster("20Gi"), "100Gi"},
-		"a smaller size":                                   {sizedDojo("Small", "5Gi", nil), liveCluster("20Gi"), "20Gi"},
-		"the same size":                                    {sizedDojo("Medium", "20480Mi", nil), liveCluster("20Gi"), "20Gi"},
-		"a live volume of an invalid size":                 {sizedDojo("Small", "5Gi", nil), liveCluster("much"), "5Gi"},
-		"no size, smaller storage in the spec":             {sizedDojo("", "5Gi", nil), liveCluster("20Gi"), "5Gi"},
-		"an unresolvable size":                             {sizedDojo("Gone", "", nil), liveCluster("20Gi"), "20Gi"},
-		"an unresolvable size, larger storage in the spec": {sizedDojo("Gone", "30Gi", nil), liveCluster("20Gi"), "30Gi"},
+		"a new Cluster":                                {sizedDojo("Small", "5Gi", nil), nil, "5Gi"},
+		"a larger size":                                {sizedDojo("Large", "100Gi", nil), liveCluster("20Gi"), "100Gi"},
+		"a smaller size":                               {sizedDojo("Small", "5Gi", nil), liveCluster("20Gi"), "20Gi"},
+		"the same size":                                {sizedDojo("Medium", "20480Mi", nil), liveCluster("20Gi"), "20Gi"},
+		"a live volume of an invalid size":             {sizedDojo("Small", "5Gi", nil), liveCluster("much"), "5Gi"},
+		"no size, smaller storage in the spec":         {sizedDojo("", "5Gi", nil), liveCluster("20Gi"), "5Gi"},
+		"an unknown size":                              {sizedDojo("Gone", "", nil), liveCluster("20Gi"), "20Gi"},
+		"an unknown size, smaller storage in the spec": {sizedDojo("Gone", "5Gi", nil), liveCluster("20Gi"), "20Gi"},
+		"an unknown size, larger storage in the spec":  {sizedDojo("Gone", "30Gi", nil), liveCluster("20Gi"), "30Gi"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +75,7 @@ func TestASmallerSizeDoesNotShrinkTheVolume(t *testing.T) {
 			if diff := cmp.Diff(before, c.dojo); diff != "" {
 				t.Error("the Dojo is changed", diff)
 			}
-			if status := SizeOf(c.dojo, c.live); (status == nil) != (c.dojo.Spec.Postgres.Cluster.Size == "") {
+			if status := SizeOf(c.dojo, c.live, false); (status == nil) != (c.dojo.Spec.Postgres.Cluster.Size == "") {
 				t.Errorf("status %+v", status)
 			} else if status != nil && status.Storage != c.want {
 				t.Errorf("the status says %s, want %s", status.Storage, c.want)
@@ -78,17 +84,62 @@ func TestASmallerSizeDoesNotShrinkTheVolume(t *testing.T) {
 	}
 }
 
-// The operator does not take over the parameters that CloudNativePG owns.
-func TestUnresolvableSizeKeepsTheCluster(t *testing.T) {
+// While the size is unknown, the Cluster keeps the values that the spec does not set. The operator
+// does not take over the parameters that CloudNativePG owns.
+func TestUnknownSizeKeepsTheCluster(t *testing.T) {
 	t.Parallel()
-	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), images.Input{}).Object["spec"].(map[string]any)
-	want := map[string]any{"instances": int64(3), "storage": map[string]any{"size": "20Gi"},
-		"resources":  map[string]any{"requests": map[string]any{"memory": "2Gi"}},
-		"postgresql": map[string]any{"parameters": map[string]any{"shared_buffers": "512MB"}}}
-	for field, value := range want {
-		if diff := cmp.Diff(value, spec[field]); diff != "" {
-			t.Error(field, diff)
+	type fields = map[string]any
+	type result struct {
+		Spec   fields
+		Status *corev1api.SizeStatus
+	}
+	ours := fields{"shared_buffers": "512MB", "max_connections": "200"}
+	kept := func(instances int64, storage, memory string, parameters fields) result {
+		return result{
+			fields{
+				"instances": instances, "storage": fields{"size": storage}, "primaryUpdateMethod": "switchover",
+				"resources": fields{"requests": fields{"memory": memory}}, "postgresql": fields{"parameters": parameters},
+			},
+			&corev1api.SizeStatus{Name: "Gone", Instances: int32(instances), Memory: memory, Storage: storage},
 		}
+	}
+	set := func(change func(*corev1api.PostgresCluster)) *corev1api.Dojo {
+		dojo := sizedDojo("Gone", "30Gi", nil)
+		change(dojo.Spec.Postgres.Cluster)
+		return dojo
+	}
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want result
+	}{
+		"the spec sets no field":        {sizedDojo("Gone", "", nil), kept(3, "20Gi", "2Gi", ours)},
+		"the spec sets storage":         {sizedDojo("Gone", "30Gi", nil), kept(3, "30Gi", "2Gi", ours)},
+		"the spec sets smaller storage": {sizedDojo("Gone", "5Gi", nil), kept(3, "20Gi", "2Gi", ours)},
+		"the spec sets instances":       {sizedDojo("Gone", "", new(int32(2))), kept(2, "20Gi", "2Gi", ours)},
+		"the spec sets both":            {sizedDojo("Gone", "30Gi", new(int32(5))), kept(5, "30Gi", "2Gi", ours)},
+		"the spec sets resources": {set(func(own *corev1api.PostgresCluster) { own.Resources = new(memory("1Gi")) }),
+			kept(3, "30Gi", "1Gi", ours)},
+		"the spec sets a parameter": {set(func(own *corev1api.PostgresCluster) {
+			own.Parameters = map[string]corev1api.ParameterValue{"max_connections": "77", "work_mem": "9MB"}
+		}), kept(3, "30Gi", "2Gi", fields{"shared_buffers": "512MB", "max_connections": "77", "work_mem": "9MB"})},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, live := c.dojo.DeepCopy(), liveCluster("20Gi")
+			spec := For(KeepLive(c.dojo, live), live, images.Input{}).Object["spec"].(fields)
+			delete(spec, "description")
+			delete(spec, "smartShutdownTimeout")
+			if diff := cmp.Diff(c.want, result{spec, SizeOf(c.dojo, live, true)}); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, c.dojo); diff != "" {
+				t.Error("the Dojo is changed", diff)
+			}
+			if diff := cmp.Diff(liveCluster("20Gi"), live); diff != "" {
+				t.Error("the cached Cluster is changed", diff)
+			}
+		})
 	}
 }
 
@@ -99,7 +150,38 @@ func TestSizeOf(t *testing.T) {
 		Requests: corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("2Gi")},
 	}
 	want := &corev1api.SizeStatus{Name: "Medium", Instances: 3, CPU: "1", Memory: "2Gi", Storage: "20Gi"}
-	if diff := cmp.Diff(want, SizeOf(dojo, nil)); diff != "" {
+	if diff := cmp.Diff(want, SizeOf(dojo, nil, false)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A restore needs the last known values of a lost Cluster.
+func TestSizeOfALostCluster(t *testing.T) {
+	t.Parallel()
+	const uid = "uid"
+	medium := corev1api.SizeStatus{Name: "Medium", Instances: 3, Memory: "2Gi", Storage: "20Gi"}
+	small := &corev1api.SizeStatus{Name: "Small", Instances: 1, Storage: "5Gi"}
+	larger := &corev1api.SizeStatus{Name: "Small", Instances: 1, Storage: "20Gi"}
+	cases := map[string]struct {
+		size, storage string
+		unknown       bool
+		status        *corev1api.DatabaseStatus
+		want          *corev1api.SizeStatus
+	}{
+		"no Cluster yet":                     {"Small", "5Gi", false, &corev1api.DatabaseStatus{Size: &medium}, small},
+		"no Cluster yet, unknown size":       {"Gone", "", true, nil, nil},
+		"no Cluster yet, size now unknown":   {"Gone", "5Gi", true, &corev1api.DatabaseStatus{Size: &medium}, nil},
+		"lost, with a larger volume":         {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, larger},
+		"lost, with a smaller volume":        {"Small", "20Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: small}, larger},
+		"lost, never reported":               {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid}, small},
+		"lost, unknown size":                 {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, &medium},
+		"lost, unknown size, never reported": {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid}, nil},
+	}
+	for name, c := range cases {
+		dojo := sizedDojo(corev1api.SizeName(c.size), c.storage, nil)
+		dojo.Status.Database = c.status
+		if diff := cmp.Diff(c.want, SizeOf(dojo, nil, c.unknown)); diff != "" {
+			t.Error(name, diff)
+		}
 	}
 }

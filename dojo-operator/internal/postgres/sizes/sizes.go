@@ -97,19 +97,20 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform does not define the size %s of spec.postgres.cluster.size, so the Cluster is not changed. Use "+
+			"The platform does not define the size %s of spec.postgres.cluster.size, so the Cluster is not resized. Use "+
 				"one of %s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform's definition of the size %s is not valid, so the Cluster is not changed: %s. Ask the platform "+
+			"The platform's definition of the size %s is not valid, so the Cluster is not resized: %s. Ask the platform "+
 				"team to correct it in the operator's ConfigMap of sizes, or use another size.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()
-	preset.fill(sized.Spec.Postgres.Cluster)
+	preset.Fill(sized.Spec.Postgres.Cluster)
 	return sized, nil
 }
 
-func (p *Preset) fill(own *corev1api.PostgresCluster) {
+// Fill sets the fields of the preset that own does not set. It adds each parameter that own lacks.
+func (p *Preset) Fill(own *corev1api.PostgresCluster) {
 	if own.Instances == nil {
 		own.Instances = new(p.Instances)
 	}
