@@ -174,7 +174,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(message(dojo, "Degraded")).To(And(
 			ContainSubstring("pods of the Job tokyo-db-1-full-recovery have failed (1)"),
 			ContainSubstring("`kubectl logs job/tokyo-db-1-full-recovery -n "+ns+" --all-containers`"),
-			ContainSubstring("which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`.")))
+			ContainSubstring("which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`.")))
 		absent(ctx, "Database", "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		failed := theCluster.GetUID()

@@ -389,13 +389,15 @@ func TestProgress(t *testing.T) {
 		"the Job runs for hours": {tokyo(t, fromBackup, waiting(data, 5*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Progressing/Restoring", ""},
 		"the Job runs for too long": {tokyo(t, fromBackup, waiting(data, 6*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
-			"Degraded/RestoreFailed", "more than 6h0m0s"},
+			"Degraded/RestoreFailed", "more than 6h0m0s have passed. See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
+				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. If the Job's log shows progress, wait: " +
+				"the Job continues, and ends when the Cluster is deleted. To start over"},
 		"a pod has failed": {tokyo(t, withTime), job(1, 1), cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"pods of the Job tokyo-db-1-full-recovery have failed (1); the Job retries several times. See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
 				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. " +
 				"bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
-			"which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
+			"which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
 		"CloudNativePG reports an unrecoverable Cluster": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
 			"the Job has given up. See `kubectl logs job/tokyo-db-1-import -n school --all-containers` and " +
 				"`kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. To start over, delete the Cluster"},

@@ -118,8 +118,8 @@ func Progress(
 	failedIssue := func(why string) *conditions.Issue {
 		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n "+
 			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s To start over, "+
-			"delete the Cluster, which has no data yet: `kubectl delete clusters.postgresql.cnpg.io %[7]s -n %[6]s`. To "+
-			"change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo again.",
+			"delete the Cluster, which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io %[7]s -n "+
+			"%[6]s`. To change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo again.",
 			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
 	}
 	switch {
@@ -130,6 +130,7 @@ func Progress(
 			job, s.Job.Status.Failed))
 	case s.Job != nil && s.Job.Status.Active > 0:
 		deadline = maxFillTime
+		hint = " If the Job's log shows progress, wait: the Job continues, and ends when the Cluster is deleted." + hint
 	}
 	phase := ""
 	if live.Status.Phase != "" {
