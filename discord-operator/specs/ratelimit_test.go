@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
+const retriedBy = `The operator retries the call by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
 	// long is the duration of a rate limit. Even on a busy machine, all other objects become Ready

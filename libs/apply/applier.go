@@ -108,7 +108,7 @@ func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Res
 	result := Result{Object: o, Outcome: Updated}
 	switch {
 	case err != nil:
-		result.Outcome, result.err = Failed, a.failure(o.Key, o.Kind+" "+o.Name, err, o.Invalid)
+		result.Outcome, result.err = Failed, a.failure(o.Key, o.Kind+" "+o.Name, err, a.invalid(o))
 	case o.Live == nil:
 		result.Outcome = Created
 	case !changed(o.Live, answer):

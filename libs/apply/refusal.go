@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -33,8 +34,15 @@ type Refusal struct {
 	Advice string
 }
 
+// invalid returns the refusal for an object that the API server finds invalid. An admission policy
+// may also answer that an object is invalid.
+func (a *Applier) invalid(o *Object) Refusal {
+	return cmp.Or(o.Invalid, Refusal{a.reasons.Refused, "Correct the value in the spec, or check admission policies."})
+}
+
 // failure converts an API server's error into an issue or an error. It omits the text of an error
-// about a Secret, because that text may quote the Secret.
+// about a Secret, because that text may quote the Secret. Writes without values of the spec pass no
+// refusal for invalid objects.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {

@@ -175,7 +175,10 @@ func TestFailures(t *testing.T) {
 			}
 			issue := results.Issues[0]
 			message := c.message
-			if c.want == degraded {
+			switch {
+			case c.want == degraded && apierrors.IsInvalid(c.err):
+				message += invalidAdvice
+			case c.want == degraded:
 				message += advice
 			}
 			if got := issue.Type + "/" + issue.Reason; got != c.want || issue.Message != message {
@@ -207,6 +210,23 @@ func TestAnInvalidObjectHasItsOwnReason(t *testing.T) {
 		if got := issue.Reason + ": " + issue.Message; got != want || issue.RequeueAfter == 0 {
 			t.Errorf("got %s, again after %s,\nwant %s", got, issue.RequeueAfter, want)
 		}
+	}
+}
+
+// A ValidatingAdmissionPolicy answers 422 by default. A deletion has no value that a user can correct.
+func TestADeletionIsNotInvalid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(plan(w, emptyWidget(), widget(t, widgetSpec)))
+	w.restart(interceptor.NewClient(w.server, interceptor.Funcs{
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return answer(422, "Invalid", "no")
+		},
+	}))
+	results := w.applier.Run(testContext, w.owner, apply.Plan{Delete: []apply.Deletion{apply.Delete("Widget", w.widget())}})
+	const want = "The API server refuses the deletion of the Widget tokyo: no" + advice
+	if len(results.Issues) != 1 || results.Issues[0].Message != want {
+		t.Errorf("results %+v", results)
 	}
 }
 
@@ -277,7 +297,10 @@ func TestAlreadyExistsIsANameConflictAfterAWhile(t *testing.T) {
 	}
 }
 
-const advice = ". Check quotas, admission policies and the operator's permissions."
+const (
+	advice        = ". Check quotas, admission policies and the operator's permissions."
+	invalidAdvice = ". Correct the value in the spec, or check admission policies."
+)
 
 func TestSuccessEndsEveryRefusal(t *testing.T) {
 	t.Parallel()

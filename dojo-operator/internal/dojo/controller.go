@@ -288,14 +288,7 @@ func (r *Reconciler) observePostgres(
 	s.Postgres.Application.Releasing = s.Release.MayRun()
 	s.Postgres.Application.Pooled = credentials.PoolerOf(own) != ""
 	if err == nil && postgres.WaitsForPods(dojo, s.Postgres) {
-		revision := ""
-		if own != nil {
-			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
-		}
-		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, dojo, s.Workload.Deployment, revision)
-		if former := s.Release.AliveBefore(revision); len(former) > 0 && s.Postgres.Application.Outdated == "" {
-			s.Postgres.Application.Outdated = fmt.Sprintf("a release step has yet to end (%s)", former[0].Name)
-		}
+		s.Postgres.Application.Outdated, err = outdated(ctx, reader, dojo, own, s.Workload.Deployment, s.Release.Pods)
 		if err == nil {
 			s.Postgres.Login.Leaving, err = leaving(ctx, reader, dojo, s.Postgres)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -57,15 +59,30 @@ func mayHave(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, former s
 	if err != nil {
 		return "", err
 	}
-	revision := own.GetAnnotations()[ownership.RevisionAnnotation]
+	steps, err := pods.List(ctx, r, dojo, pods.OfRelease)
+	if err != nil {
+		return "", err
+	}
+	return outdated(ctx, r, dojo, own, live, steps)
+}
+
+// outdated says why pods of a Dojo may have other credentials than own, the Dojo's own Secret; "" if
+// no pod can have them. live is the Dojo's Deployment. steps are the pods of its release steps.
+func outdated(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata,
+	live *appsv1.Deployment, steps []corev1.Pod,
+) (string, error) {
+	revision := ""
+	if own != nil {
+		revision = own.GetAnnotations()[ownership.RevisionAnnotation]
+	}
 	if why, err := workload.Outdated(ctx, r, dojo, live, revision); why != "" || err != nil {
 		return why, err
 	}
-	steps, err := pods.List(ctx, r, dojo, pods.OfRelease)
 	for i := range steps {
 		if pod := &steps[i]; !pods.Ended(pod) && pod.Annotations[ownership.RevisionAnnotation] != revision {
 			return fmt.Sprintf("a release step has yet to end (%s)", pod.Name), nil
 		}
 	}
-	return "", err
+	return "", nil
 }

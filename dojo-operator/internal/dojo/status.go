@@ -121,8 +121,8 @@ func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]m
 	}
 	if dojo.Spec.Alerts != nil {
 		conditions.SetPart(all, dojo.Generation, corev1api.ConditionAlertsReady, issues,
-			corev1api.ReasonAlertsReady, fmt.Sprintf("Alerts are posted "+
-				"to the DiscordChannel %s.", monitoring.ChannelName(dojo)))
+			corev1api.ReasonAlertsReady, fmt.Sprintf("Alertmanager is configured "+
+				"to post alerts to the DiscordChannel %s.", monitoring.ChannelName(dojo)))
 	} else {
 		meta.RemoveStatusCondition(all, corev1api.ConditionAlertsReady)
 	}

@@ -237,6 +237,15 @@ func TestRequestsOfRotation(t *testing.T) {
 		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
 			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
 				"while other Dojos use its Secret tokyo-db: Dojo kyoto. Set their spec.credentialsRef.name to tokyo-db-2."}},
+		"Dojos of other namespaces use the former login": {func(t *testing.T) *world {
+			w := turned(t)
+			w.outdated, w.Login.Users = "", []string{"Dojo kyoto", "Dojo team-a/osaka"}
+			return w
+		}, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName,
+			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. The login dojo_school_tokyo stays valid " +
+				"while other Dojos use its Secret tokyo-db: Dojo kyoto, Dojo team-a/osaka. Share the Secret tokyo-db-2 with the " +
+				"namespaces of these Dojos by its annotation core.jutsu.com/allowed-namespaces. Then set their " +
+				"spec.credentialsRef.name to tokyo-db-2."}},
 		"pods of another Dojo use the former login": {func(t *testing.T) *world {
 			w := turned(t)
 			w.outdated, w.Login.Leaving = "", []string{"Dojo kyoto (the rollout is not complete)"}

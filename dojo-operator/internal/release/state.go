@@ -210,13 +210,6 @@ func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
-// AliveBefore lists the pods of [State.Alive] with another revision of the credentials.
-func (s *State) AliveBefore(revision string) []corev1.Pod {
-	return slices.DeleteFunc(s.Alive(), func(pod corev1.Pod) bool {
-		return pod.Annotations[ownership.RevisionAnnotation] == revision
-	})
-}
-
 // MayRun reports whether a pod runs, or a Job may still start a pod.
 func (s *State) MayRun() bool {
 	return len(s.Alive()) > 0 || slices.ContainsFunc(s.Jobs, func(job *batchv1.Job) bool { return !hasEnded(job) })

@@ -211,6 +211,12 @@ func TestSee(t *testing.T) {
 		"invite everywhere": {voices, "invite company -A --administrator", nil, 0},
 		"invite own":        {voices, "invite company", nil, 0},
 		"invite as yaml":    {nil, "invite company -o yaml", nil, 0},
+		"invite hidden": {nil, "invite company -A", []string{
+			"list discordchannels.discord.jutsu.com", "list namespaces",
+		}, 0},
+		"invite hidden as yaml": {nil, "invite company -A -o yaml", []string{
+			"list discordchannels.discord.jutsu.com", "list namespaces",
+		}, 0},
 		"invite without refused objects": {func(s *school) {
 			s.osaka.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"BanMembers"}}}
 			s.osaka.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonNotAllowed, "Its namespace is not allowed.")

@@ -77,7 +77,8 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	remedy := "Remove the status from the manifest of this object"
 	if s.kind.Identity(s.object).Adopt != nil {
 		field = "spec.adopt"
-		remedy = "Name another " + noun + " in spec.adopt. Or remove spec.adopt, so that the operator creates a new " + noun
+		remedy = "Name another " + noun + " in spec.adopt. Or remove spec.adopt, so that the operator creates a new " + noun +
+			". If the API server refuses this change, make it in a new object"
 	}
 	observe := ""
 	if holder.GetNamespace() == s.object.GetNamespace() {

@@ -133,11 +133,14 @@ type Invitation struct {
 	NotAsked []Need `json:"notAsked,omitempty"`
 	// Administrator says which objects need that permission, if the link does not request it.
 	Administrator []string `json:"administrator,omitempty"`
+	// NotShown has the resources that the user may not list in all namespaces. Asks and NotAsked then
+	// lack the needs of the objects that were not listed.
+	NotShown []string `json:"notShown,omitempty"`
 }
 
 // InvitationOf returns the invitation. everyone adds the permissions for other namespaces.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
-	var in Invitation
+	in := Invitation{NotShown: notShown(w)}
 	in.Asks, in.NotAsked = Needs(w)
 	if everyone {
 		in.Asks, in.NotAsked = append(in.Asks, in.NotAsked...), nil
@@ -173,6 +176,17 @@ func (in *Invitation) withAdministrator(asked bool) {
 	}
 	need.Why = append(need.Why, "--administrator")
 	in.Asks = append(in.Asks, need)
+}
+
+// Warning says why the link can lack permissions; "" if all objects were listed.
+func (in Invitation) Warning(w *world.World) string {
+	if len(in.NotShown) == 0 {
+		return ""
+	}
+	return "Warning: the link can lack permissions that objects need, because you may not list these resources in all " +
+		"namespaces:\n  " + strings.Join(in.NotShown, "\n  ") + "\nThe bot can lose these permissions when a user opens " +
+		"the link. Ask the platform team to run `kubectl discord invite " + w.Server.Name + " -n " + w.Server.Namespace +
+		" -A` instead.\n"
 }
 
 // Text describes the invitation for a user.

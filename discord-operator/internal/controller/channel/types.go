@@ -9,7 +9,6 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // The names "" and "Text" are missing: the zero value is the type of a text channel.
@@ -47,6 +46,9 @@ func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 	return ""
 }
 
+const enableCommunity = "Enable Community: set spec.community of the DiscordServer to Enabled, or use the server's " +
+	"settings on Discord."
+
 // Without the guild feature COMMUNITY, Discord allows only text and voice channels. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
@@ -54,15 +56,14 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	switch t {
 	case discordgo.ChannelTypeGuildNews:
 		if !has("NEWS") {
-			return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "The server does not allow announcement "+
-				"channels. Enable Community (in spec.community of the DiscordServer or on Discord), or set spec.type to Text.")
+			return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "spec.type is Announcement, but the "+
+				"server does not allow announcement channels. "+enableCommunity+" Or set spec.type to Text.")
 		}
 	case discordgo.ChannelTypeGuildStageVoice, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia:
 		if !has("COMMUNITY") {
 			return conditions.Degraded(v1alpha1.ReasonCommunityRequired,
-				"Discord allows channels of the type %s in community servers only. Enable Community (in spec.community of the "+
-					"DiscordServer or on Discord), "+
-					"or create a DiscordChannel with another spec.type.", (&discordclient.Channel{Type: t}).TypeName())
+				"spec.type is %s, but Discord allows channels of this type only in a server with Community. %s Or create a "+
+					"DiscordChannel with another spec.type.", TypeOf(t), enableCommunity)
 		}
 	default:
 	}

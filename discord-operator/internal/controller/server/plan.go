@@ -63,7 +63,8 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 			s.Application.Name, s.GuildID, s.InviteURL)
 	case managedByAnother(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
-			"Server %s is already managed by DiscordServer %s. Delete this object; Discord is not changed by that.",
+			"Server %s is already managed by DiscordServer %s. Delete one of the two objects: the server then stays on "+
+				"Discord, even if spec.deletionPolicy of that object is Delete.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
 	}
 	if status.Observed(server) {

@@ -112,6 +112,14 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
+// limits describes a limit by the scope of [discordclient.RateLimited].
+var limits = map[string]string{
+	"user":   " for this kind of call",
+	"shared": " for the calls of all bots to this resource",
+	"global": " for all calls of the bot",
+	"hidden": " for this kind of change, such as of a name or topic,",
+}
+
 // rateLimited rounds the end up to a minute, so that each object needs one status update.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
@@ -127,12 +135,15 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 				"delays all these objects. Correct the objects whose edits Discord refuses: their Degraded condition says why.",
 		).After(l.After)
 	}
-	cause := fmt.Sprintf("Discord's rate limit (%s) delays the call %q", l.Scope, l.Op)
-	if l.ExceedsShare() {
+	cause := fmt.Sprintf("Discord's rate limit%s delays the call %q", limits[l.Scope], l.Op)
+	switch {
+	case l.Blocked():
+		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the call %q", l.Op)
+	case l.ExceedsShare():
 		cause = fmt.Sprintf("The objects of this namespace have used their share of the calls of another namespace's bot, "+
 			"so the call %q is delayed", l.Op)
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s. The operator retries it by %s.",
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s. The operator retries the call by %s.",
 		cause, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 

@@ -312,9 +312,9 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		return b, nil
 	case recovery.Unproven:
 		return b, conditions.Degraded(v1alpha1.ReasonCreateUnproven,
-			"An earlier create for this object may have succeeded: %s. So the operator creates nothing. Change spec.name, or "+
-				"ask the owner of the DiscordServer to give the bot ViewAuditLog.",
-			result.Why).After(result.After)
+			"An earlier request to create the %[1]s of this object may have succeeded: %[2]s. So the operator neither uses "+
+				"that %[1]s nor creates another. Change spec.name, or ask the owner of the DiscordServer to give the bot the "+
+				"permission ViewAuditLog.", r.Kind.Noun, result.Why).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"Discord's answer to an earlier create was lost, and the create may have succeeded. The operator looks for the "+

@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
@@ -71,11 +70,22 @@ const (
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused does not reveal whether the object exists.
-func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%[1]s %[2]s does not exist, or does not allow the "+
-		"namespace %[3]s (%[4]s). Ask the owner of the %[1]s to allow it, or create a new object with another reference.",
-		kind, name, by, field)
+// refused does not reveal whether the object exists. The API server refuses another serverRef, but
+// accepts another groupRef.
+func refused(to reference, by string) *conditions.Issue {
+	namespaces := "the namespace " + by
+	switch to.via {
+	case "", by, to.name.Namespace:
+	default:
+		namespaces = fmt.Sprintf("both namespaces, %s and %s", to.via, by)
+		if by == to.name.Namespace {
+			namespaces = "the namespace " + to.via
+		}
+	}
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%[1]s %[2]s does not exist, or its %[3]s does not allow "+
+		"%[4]s. A user who may edit the %[1]s in the namespace %[5]s can change this field. "+
+		"Or name another %[1]s; if the API server refuses this change, name it in a new object.",
+		to.kind, to.name, to.field, namespaces, to.name.Namespace)
 }
 
 // Refused returns the issue in err if err reports a refused reference; otherwise nil.

@@ -236,7 +236,7 @@ func TestReferencesRevealNothing(t *testing.T) {
 			messages = append(messages, refused.Message)
 		}
 		for _, m := range messages {
-			if m != messages[0] || !strings.Contains(m, " platform/company does not exist, or does not allow") {
+			if m != messages[0] || !strings.Contains(m, " platform/company does not exist, or its spec.allowed") {
 				t.Errorf("it reads differently: %q, %q", m, messages[0])
 			}
 		}
@@ -251,6 +251,25 @@ func TestReferencesRevealNothing(t *testing.T) {
 			if err := read(r, kind, "platform"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+func TestRefusedNamesTheNamespacesThatNeedTheGrant(t *testing.T) {
+	t.Parallel()
+	to := func(via string) reference {
+		return reference{"DiscordServer", types.NamespacedName{Namespace: "platform", Name: "company"}, fieldNamespaces, via}
+	}
+	for name, c := range map[string]struct{ via, by, want string }{
+		"no group":                           {"", "team-a", "the namespace team-a"},
+		"a group of the own namespace":       {"team-a", "team-a", "the namespace team-a"},
+		"a group of the server's namespace":  {"platform", "team-a", "the namespace team-a"},
+		"a group of another tenant":          {"team-b", "team-a", "both namespaces, team-b and team-a"},
+		"the server's namespace, by a group": {"team-b", "platform", "the namespace team-b"},
+	} {
+		want := "DiscordServer platform/company does not exist, or its spec.allowedNamespaces does not allow " + c.want + ". "
+		if got := refused(to(c.via), c.by).Message; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -76,7 +76,11 @@ func (r *Reader) Server(
 ) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
 	allowed := func() (bool, error) { return r.Uses(ctx, server, group, by) }
-	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
+	to := reference{kind: "DiscordServer", name: name, field: fieldNamespaces}
+	if group != nil {
+		to.via = group.Namespace
+	}
+	return server, r.get(ctx, to, server, by, allowed, noServer(name))
 }
 
 // ServerOfRoles returns a server if the namespace by may have roles there (spec.allowedRoles).
@@ -85,7 +89,8 @@ func (r *Reader) ServerOfRoles(
 ) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
 	allowed := func() (bool, error) { return r.UsesRoles(ctx, server, by) }
-	return server, r.get(ctx, reference{"DiscordServer", name, fieldRoles}, server, by, allowed, noServer(name))
+	to := reference{kind: "DiscordServer", name: name, field: fieldRoles}
+	return server, r.get(ctx, to, server, by, allowed, noServer(name))
 }
 
 func noServer(name types.NamespacedName) *conditions.Issue {
@@ -97,7 +102,8 @@ func noServer(name types.NamespacedName) *conditions.Issue {
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
 	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
-	return group, r.get(ctx, reference{"DiscordGroup", name, fieldNamespaces}, group, by, allowed, conditions.Progressing(
+	to := reference{kind: "DiscordGroup", name: name, field: fieldNamespaces}
+	return group, r.get(ctx, to, group, by, allowed, conditions.Progressing(
 		v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.",
 		name.Name))
 }
@@ -106,6 +112,7 @@ type reference struct {
 	kind  string
 	name  types.NamespacedName
 	field string
+	via   string // the namespace of the group through which an object refers to the server; "" for none
 }
 
 // get returns the same issue for missing and forbidden objects, to hide which objects exist.
@@ -120,12 +127,12 @@ func (r *Reader) get(
 	case err != nil && by == to.name.Namespace:
 		return missing
 	case err != nil:
-		return refused(to.kind, to.name, to.field, by)
+		return refused(to, by)
 	}
 	if yes, err := allowed(); yes || err != nil {
 		return err
 	}
-	return refused(to.kind, to.name, to.field, by)
+	return refused(to, by)
 }
 
 // Uses calls the function Uses with the Namespaces' labels from the cache.

@@ -6,6 +6,7 @@ package images
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -71,13 +72,16 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 				"version.",
 			in.Catalog.invalid)
 	}
-	data := 0
+	data, upgrade := 0, ""
 	if live != nil {
 		_, _, data = Majors(dojo, live, in)
 	}
+	if data != 0 {
+		upgrade = fmt.Sprintf(" A major version above %d upgrades the database.", data)
+	}
 	return conditions.Degraded(corev1api.ReasonUnknownVersion,
 		"The catalog of Postgres images has no version %s, so the Cluster is not changed. Use one of %s, or set "+
-			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers(data))
+			"spec.postgres.cluster.imageName instead of version.%s", own.Version, in.Catalog.Offers(data), upgrade)
 }
 
 // Majors returns the major versions of the spec, the Cluster's image and its data; 0 if unknown.

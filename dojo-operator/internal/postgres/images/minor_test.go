@@ -201,7 +201,7 @@ func TestUnknownVersion(t *testing.T) {
 		"known":                                 {dojotest.Catalog(), nil, ""},
 		"unknown":                               {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is not changed. Use one of 16, 18,"},
 		"unknown, the Cluster has this version": {dojotest.Catalog("18"), running("17.6"), ""},
-		"unknown, the Cluster has 16":           {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set"},
+		"unknown, the Cluster has 16":           {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set spec.postgres.cluster.imageName instead of version. A major version above 16 upgrades the database."},
 		"unknown, the catalog has only older versions": {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
 		"a broken catalog": {broken, nil, `is not valid, so the Cluster is not changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
 		"a broken catalog, the Cluster has this version": {broken, running("17.6"), ""},

@@ -4,6 +4,7 @@ package login
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,12 +75,22 @@ func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 	case in.Outdated != "":
 		return "pods may use it: " + in.Outdated
 	case len(s.Users) > 0:
-		return fmt.Sprintf("other Dojos use its Secret %s: %s. Set their spec.credentialsRef.name to %s",
-			current.Other().ObjectName(dojo), strings.Join(s.Users, ", "), current.ObjectName(dojo))
+		return fmt.Sprintf("other Dojos use its Secret %s: %s. %s", current.Other().ObjectName(dojo),
+			strings.Join(s.Users, ", "), changeUsers(s.Users, current.ObjectName(dojo)))
 	case len(s.Leaving) > 0:
 		return "pods of other Dojos may use it: " + strings.Join(s.Leaving, ", ")
 	}
 	return ""
+}
+
+// changeUsers says how other Dojos get the new Secret. A name with a slash is of a Dojo in another
+// namespace, which may not use the new Secret until the Secret has the annotation.
+func changeUsers(users []string, secret string) string {
+	if slices.ContainsFunc(users, func(name string) bool { return strings.Contains(name, "/") }) {
+		return fmt.Sprintf("Share the Secret %[1]s with the namespaces of these Dojos by its annotation "+
+			"%[2]s. Then set their spec.credentialsRef.name to %[1]s", secret, corev1api.AllowedNamespacesAnnotation)
+	}
+	return "Set their spec.credentialsRef.name to " + secret
 }
 
 func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
