@@ -168,7 +168,7 @@ generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate de
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
 	@bin/crds deploy/*-operator/crds/*.jutsu.com_*.yaml
 	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/cli/schema/crds/
-	@mkdir -p out && cd apis && ../bin/crd-ref-docs --config=../tools/crd-ref-docs/config.yaml --source-path=. --renderer=markdown --output-path=../out/api-reference.md --log-level=ERROR
+	@mkdir -p out && cd apis && ../bin/crd-ref-docs --config=../tools/crd-ref-docs/config.yaml --source-path=. --renderer=markdown --max-depth=20 --output-path=../out/api-reference.md --log-level=ERROR
 	@tools/reference out/api-reference.md
 	@for operator in $(OPERATORS); do \
 		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \

@@ -15,15 +15,15 @@ type Alerts struct {
 type DiscordAlerts struct {
 	// channelRef names a DiscordChannel in the same namespace. Several Dojos can
 	// share this DiscordChannel. It must have a spec.webhook, through which
-	// Alertmanager posts. The operator never changes it.
+	// Alertmanager posts. dojo-operator does not change it.
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
 	// groupRef names a DiscordGroup. A group of another namespace must allow the
 	// Dojo's namespace. The operator creates the DiscordChannel `<dojo>-alerts`
 	// with a webhook in the Dojo's namespace. The channel and its messages are
-	// deleted when the Dojo is deleted or refers to another channel or to none.
-	// Changing the group moves the channel.
+	// deleted when the Dojo is deleted or groupRef is removed. If you name another
+	// group of the same Discord server, the channel moves there.
 	// +optional
 	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
 
@@ -53,7 +53,8 @@ type AlertMention struct {
 	UserID string `json:"userId,omitempty"`
 
 	// severities lists the severities of the alerts that mention the role or user,
-	// at most 2: critical and warning. Defaults to critical.
+	// at most 2: critical and warning. Alerts of other severities, such as info,
+	// mention nobody. Defaults to critical.
 	// +optional
 	// +default=["critical"]
 	// +listType=set
@@ -62,21 +63,20 @@ type AlertMention struct {
 	Severities []AlertSeverity `json:"severities,omitempty"`
 }
 
-// AlertSeverity is the severity of an alert: its label severity.
+// AlertSeverity is a value of the label severity of alerts.
 // +kubebuilder:validation:Enum=critical;warning
 type AlertSeverity string
 
 const (
-	// AlertCritical is the severity of problems that users notice: requests fail.
+	// AlertCritical is the severity of an outage: no pod answers, or Postgres cannot be reached.
 	AlertCritical AlertSeverity = "critical"
-	// AlertWarning is the severity of problems that will become critical or need attention.
+	// AlertWarning is the severity of other problems, such as failed requests or backups.
 	AlertWarning AlertSeverity = "warning"
 )
 
-// DiscordReference names an object of discord.jutsu.com in the Dojo's
-// namespace.
+// DiscordReference names a DiscordChannel in the Dojo's namespace.
 type DiscordReference struct {
-	// name of the object.
+	// name of the DiscordChannel.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -93,9 +93,9 @@ type DiscordGroupReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the DiscordGroup. Defaults to the Dojo's. The group's
-	// spec.allowedNamespaces must allow the Dojo's namespace. Otherwise the Dojo's
-	// DiscordChannel is Degraded with the reason NotAllowed.
+	// namespace of the DiscordGroup. Defaults to the Dojo's namespace. A group of
+	// another namespace must allow the Dojo's namespace in spec.allowedNamespaces.
+	// Otherwise the Dojo's DiscordChannel is Degraded with the reason NotAllowed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -3,16 +3,19 @@
 package v1
 
 // OriginAnnotation on the Cluster of a Dojo with bootstrap names the origin of
-// the data, which status.database.origin repeats. A Dojo with bootstrap does
-// not use an existing Cluster without the annotation, because that Cluster may
-// have other data. On a Cluster that you restore yourself, set the annotation
-// to the value in the message of the reason OriginMismatch.
+// the data, which status.database.origin repeats. A Dojo with bootstrap uses
+// an existing Cluster only if the annotation names the origin in bootstrap,
+// because the Cluster may have other data. On a Cluster that you restore
+// yourself, set the annotation to the value in the message of the reason
+// OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
-// Bootstrap defines the origin of a new Cluster's data. It has an effect only
-// when the Cluster is created. Pods start and SQL runs once the data is there.
-// Until then the Dojo is Progressing with the reason Restoring or Importing,
-// and status.database.origin names the origin.
+// Bootstrap defines the origin of a new Cluster's data. It never changes the
+// data of an existing Cluster: if that data has another origin, the Dojo is
+// Degraded with the reason OriginMismatch. Pods start and SQL runs once the
+// data is there. While CloudNativePG restores or imports the data, the Dojo is
+// Progressing with the reason Restoring or Importing. From the creation of the
+// Cluster on, status.database.origin names the origin.
 // +kubebuilder:validation:XValidation:rule="has(self.recovery) != has(self.import)",message="name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"
 type Bootstrap struct {
 	// recovery restores a backup of another Cluster, or of a former Cluster of
@@ -29,10 +32,11 @@ type Bootstrap struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.backup), has(self.volumeSnapshot), has(self.objectStore)].filter(x, x).size() == 1",message="name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"
 // +kubebuilder:validation:XValidation:rule="!has(self.targetTime) || !has(self.volumeSnapshot)",message="targetTime needs the write-ahead log, which a volume snapshot does not have: restore from objectStore, or leave targetTime out"
 type Recovery struct {
-	// backup is a Backup of CloudNativePG. Without targetTime, the data dates from
-	// the end of the backup. If a plugin has made the Backup, the Backup must name
-	// its location in spec.pluginConfiguration.parameters. A Dojo's own Backups
-	// always do so.
+	// backup is a Backup of CloudNativePG with the method plugin or
+	// volumeSnapshot. Without targetTime, the data dates from the end of the
+	// backup. If a plugin has made the Backup, the Backup must name its location
+	// in spec.pluginConfiguration.parameters. A Dojo's own Backups name there the
+	// parameters of spec.postgres.cluster.backup.plugin.
 	// +optional
 	Backup *BackupReference `json:"backup,omitempty"`
 
@@ -48,7 +52,8 @@ type Recovery struct {
 	// targetTime is the time to restore, in RFC 3339 with up to six decimals of a
 	// second, such as 2026-11-21T10:00:00Z, at most 64 characters. It must be
 	// after the end of a backup and before the last transaction in the log. Not
-	// allowed with volumeSnapshot, which has no log.
+	// allowed with volumeSnapshot, or with a Backup that is a volume snapshot,
+	// because a snapshot has no log.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$')",message="must be a time in RFC 3339, with a time zone, such as 2026-11-21T10:00:00Z"
@@ -88,8 +93,8 @@ type RecoverySnapshots struct {
 	Storage string `json:"storage"`
 
 	// walStorage is the name of the VolumeSnapshot of the write-ahead log, if the
-	// Cluster had a separate volume for the log. The new Cluster then needs
-	// walStorage too.
+	// original Cluster had a separate volume for the log. In this case, also set
+	// spec.postgres.cluster.walStorage.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
@@ -102,9 +107,9 @@ type RecoveryObjectStore struct {
 	// +required
 	Plugin RecoveryPlugin `json:"plugin"`
 
-	// serverName is the name under which the Cluster has archived to the object
-	// store, at most 253 characters: its own name (<dojo>-db) or, if it was set,
-	// the parameter serverName of its plugin.
+	// serverName is the name under which the original Cluster has archived to the
+	// object store, at most 253 characters: its own name (<dojo>-db) or, if it was
+	// set, the parameter serverName of its plugin.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -143,8 +148,8 @@ type Import struct {
 // Optional keys are sslmode (of libpq: disable, allow, prefer, require,
 // verify-ca or verify-full; defaults to prefer) and ca.crt, the certificate of
 // the server's authority. The user must be able to read the whole database.
-// The Cluster refers to the Secret for password and ca.crt. All other values
-// are copied into the Cluster's spec.
+// The Cluster refers to the Secret for password and ca.crt. The values of the
+// other keys above are copied into the Cluster's spec.
 type ImportSource struct {
 	// name of the Secret.
 	// +required
@@ -154,8 +159,8 @@ type ImportSource struct {
 	Name string `json:"name"`
 }
 
-// BootstrapSource returns the origin of the Cluster's data, or nil if the
-// database begins empty.
+// BootstrapSource returns spec.postgres.cluster.bootstrap, or nil if it is not
+// set.
 func (d *Dojo) BootstrapSource() *Bootstrap {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
 		return nil

@@ -11,28 +11,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Database is a kind of database that a Dojo can request.
+// Database is a kind of database that a Dojo can use.
 // +kubebuilder:validation:Enum=Postgres;Mongo
 type Database string
 
 const (
 	// DatabasePostgres is a PostgreSQL database.
 	DatabasePostgres Database = "Postgres"
-	// DatabaseMongo is an existing MongoDB database, or one with its protocol.
+	// DatabaseMongo is an existing database with the protocol of MongoDB.
 	DatabaseMongo Database = "Mongo"
 )
 
 // PausedAnnotation with the value "true" pauses a Dojo. The operator reports
 // the pending changes in the Dojo's status, but does not write the Dojo's
-// children. If a deletion of the Dojo would delete its data, the deletion waits
+// children. There is one exception: if Alertmanager could post the Dojo's
+// alerts to a URL that is not a webhook of Discord, the operator prevents
+// that. If a deletion of the Dojo would delete its data, the deletion waits
 // until the annotation is removed.
 const PausedAnnotation = "core.jutsu.com/paused"
 
 // AllowedNamespacesAnnotation on a Secret names the other namespaces whose
 // Dojos may read the Secret through spec.credentialsRef: a comma-separated
-// list, or "*" for all. Without the annotation, only Dojos of the Secret's
-// namespace may read it. Without this rule, a user who may create Dojos could
-// read every Secret of the cluster.
+// list of at most 64 KiB, or "*" for all. Without the annotation, only Dojos
+// of the Secret's namespace may read it. Without this rule, a user who may
+// create Dojos could read the database credentials of all namespaces.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"
 
 // SecretReference names a Secret.
@@ -47,8 +49,9 @@ type SecretReference struct {
 	// namespace of the Secret. Defaults to the Dojo's namespace. A Secret of
 	// another namespace must have the annotation
 	// core.jutsu.com/allowed-namespaces: "*", or a comma-separated list that
-	// includes the Dojo's namespace. Otherwise the Dojo is Degraded with the
-	// reason CredentialsNotShared.
+	// includes the Dojo's namespace. If it does not, or the operator does not
+	// watch the Secret's namespace, the Dojo is Degraded with the reason
+	// CredentialsNotShared.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -67,25 +70,25 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be removed: the cluster's default class applies only when an Ingress is created, so this Ingress would have no class. Name the class, or remove exposure and add it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="the name of each entry of volumeMounts must be the name of an entry of volumes"
 type DojoSpec struct {
-	// accountId identifies the owner of the Dojo, in any form of 1 to 128
-	// characters. The application receives it as DOJO_ACCOUNT_ID.
+	// accountId identifies the owner of the Dojo: 1 to 128 characters, not only
+	// white space. The application receives it as DOJO_ACCOUNT_ID.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="must not be blank"
 	AccountID string `json:"accountId"`
 
-	// title is the display name of the Dojo, 1 to 128 characters. The application
-	// receives it as DOJO_TITLE.
+	// title is the display name of the Dojo: 1 to 128 characters, not only white
+	// space. The application receives it as DOJO_TITLE.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="must not be blank"
 	Title string `json:"title"`
 
-	// replicas is the desired number of pods. 0 stops the application and keeps
-	// everything else. Defaults to 1. `kubectl scale` and a
-	// HorizontalPodAutoscaler of the Dojo set it through the scale subresource.
+	// replicas is the desired number of pods. 0 stops the application, but not its
+	// database. Defaults to 1. `kubectl scale` and a HorizontalPodAutoscaler that
+	// targets the Dojo set it through the scale subresource.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
@@ -116,16 +119,19 @@ type DojoSpec struct {
 	// +optional
 	Postgres *Postgres `json:"postgres,omitempty"`
 
-	// suspend stops the application: no pods run, even if replicas is greater than
-	// 0. The Dojo's own Cluster (postgres.cluster) is hibernated. Its scheduled
-	// backups and the Dojo's alerts pause. All data stays. When suspend is false
-	// again, first the Cluster starts, and then the pods. Defaults to false.
+	// suspend stops the application, even if replicas is greater than 0. Once
+	// nothing uses the Dojo's own Cluster (postgres.cluster), the Cluster is
+	// hibernated. Its scheduled backups and the Dojo's alerts pause. All data
+	// stays. When suspend is false again, first the Cluster starts, and then the
+	// pods. Defaults to false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
 	// deletionProtection protects the Dojo: while it is true, the API server
 	// refuses every deletion of the Dojo, also by administrators. But if the
-	// namespace is deleted, the Dojo is deleted too. Defaults to false.
+	// namespace or the CustomResourceDefinition is deleted, the Dojo is deleted
+	// too. deletionProtection needs the operator's ValidatingAdmissionPolicies,
+	// which OLM does not install. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
@@ -137,8 +143,9 @@ type DojoSpec struct {
 	Image string `json:"image,omitempty"`
 
 	// release is a step that runs before the pods get a new image, such as
-	// migrations of the database. If the step fails, the pods keep their image,
-	// and the Dojo is Degraded with the reason ReleaseFailed.
+	// migrations of the database. Until the step succeeds, the pods keep their
+	// image and all other fields of their template, except rotated credentials. If
+	// the step fails, the Dojo is Degraded with the reason ReleaseFailed.
 	// +optional
 	Release *Release `json:"release,omitempty"`
 
@@ -147,8 +154,10 @@ type DojoSpec struct {
 	// +optional
 	Rollout *Rollout `json:"rollout,omitempty"`
 
-	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the
-	// image, at most 16, with names of at most 253 characters.
+	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling
+	// images, at most 16, with names of at most 253 characters. The pods of the
+	// application, of release and of initSQL use them, but not the instances of
+	// postgres.cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -156,10 +165,11 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s.name) <= 253)",message="the name of a Secret has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// resources of the application's container. Defaults to requests of 50m CPU
-	// and 64Mi memory, and a memory limit of 256Mi. If you set resources, none of
-	// these defaults applies. Each of limits, requests and claims has at most 16
-	// entries, with names of at most 317 and quantities of at most 64 characters.
+	// resources of the application's container. Defaults to requests of 50m CPU,
+	// 64Mi memory and 16Mi ephemeral storage, and limits of 256Mi memory and 128Mi
+	// ephemeral storage. If you set resources, none of these defaults applies.
+	// Each of limits, requests and claims has at most 16 entries, with names of at
+	// most 317 and quantities of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
@@ -289,8 +299,10 @@ type DojoSpec struct {
 
 	// alerts configures where the Dojo's alerts are sent. It enables monitoring.
 	// It requires discord-operator, and prometheus-operator with a Prometheus that
-	// selects the Dojo's rules and an Alertmanager that selects its
-	// AlertmanagerConfig. The condition AlertsReady names what is missing.
+	// selects the Dojo's ServiceMonitor and PrometheusRule, and an Alertmanager
+	// that selects its AlertmanagerConfig. The condition AlertsReady names a
+	// missing operator or channel. It does not show whether Prometheus and
+	// Alertmanager select these objects.
 	// +optional
 	Alerts *Alerts `json:"alerts,omitempty"`
 }
@@ -298,8 +310,9 @@ type DojoSpec struct {
 // LocalCredentials names the Secret that a Dojo's pods read.
 type LocalCredentials struct {
 	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and
-	// DB_PASS, and with DB_READONLY_ENDPOINT if the database has standbys. With
-	// the database Mongo it also has DB_URI.
+	// DB_PASS. With spec.postgres, it also has DB_READONLY_ENDPOINT if the Cluster
+	// has standbys. With the database Mongo, it also has DB_URI, and values of the
+	// other keys can be empty.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -318,21 +331,23 @@ type DojoStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions describe the Dojo's state: Available (at least one pod is ready
-	// and, with spec.postgres, the primary of Postgres is reachable), Progressing
-	// (the operator is working towards the spec), Degraded (a user must act; the
-	// message says how) and Ready (the object matches its spec). Degraded and
+	// and, with spec.postgres, Postgres is reachable), Progressing (changes are in
+	// progress, or pending while the Dojo is paused), Degraded (a user must act;
+	// the message says how) and Ready (the object matches its spec). Degraded and
 	// Progressing are never True together. With spec.postgres, there is also
-	// DatabaseReady, which shows the current step. After the first backup, there
-	// is also BackupSucceeded. With spec.alerts, there is also AlertsReady. At
-	// most 16 conditions.
+	// DatabaseReady, which shows the current step of the database. With
+	// spec.postgres.cluster.backup, there is also BackupSucceeded, once a backup
+	// has ended or the write-ahead log cannot be archived. With spec.alerts, there
+	// is also AlertsReady. While the Dojo is paused, there is also Paused. At most
+	// 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// replicas is the number of existing pods, of the current and of earlier
-	// revisions. The scale subresource reports it.
+	// replicas is the number of pods of the current and of earlier revisions,
+	// without pods that are being deleted. The scale subresource reports it.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
@@ -340,12 +355,12 @@ type DojoStatus struct {
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// updatedReplicas is the number of pods that run the current revision.
+	// updatedReplicas is the number of pods of the current revision.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
-	// availableReplicas is the number of pods that are available to clients of the
-	// Service.
+	// availableReplicas is the number of pods that have been ready for at least
+	// spec.rollout.minReadySeconds.
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
@@ -355,13 +370,15 @@ type DojoStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	ReadyStatus string `json:"readyStatus,omitempty"`
 
-	// desiredReplicas is the desired number of pods: spec.replicas, or the number
-	// set by an autoscaler of the Deployment, such as that of spec.autoscaling.
+	// desiredReplicas is the desired number of pods. It is the number that an
+	// autoscaler of the Deployment has set, such as that of spec.autoscaling.
+	// Without such a number, it follows from spec.replicas and spec.autoscaling.
+	// If spec.replicas is 0 or the Dojo is suspended, it is 0.
 	// +optional
 	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
 
 	// selector is the label selector of the pods as a string, at most 1024
-	// characters. A HorizontalPodAutoscaler of the Dojo reads it.
+	// characters. A HorizontalPodAutoscaler that targets the Dojo reads it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
@@ -400,10 +417,11 @@ type DojoStatus struct {
 	// +optional
 	Alerts *AlertsStatus `json:"alerts,omitempty"`
 
-	// waitingFor lists the objects for which the Dojo waits, because they do not
-	// exist or are not usable yet, at most 16. If a wait takes longer than the
-	// operator's --progress-deadline (for a Cluster, --database-deadline), the
-	// Dojo becomes Degraded.
+	// waitingFor lists the waits of the Dojo, such as for a Secret that does not
+	// exist yet, at most 16. If a wait takes longer than its deadline, the Dojo
+	// becomes Degraded. The deadline is the operator's --progress-deadline, for
+	// most waits for the database --database-deadline, and for a running restore
+	// or import 6 hours.
 	// +optional
 	// +listType=map
 	// +listMapKey=object
@@ -411,10 +429,11 @@ type DojoStatus struct {
 	WaitingFor []Wait `json:"waitingFor,omitempty"`
 }
 
-// Wait is an object that a Dojo waits for.
+// Wait is one wait of a Dojo.
 type Wait struct {
-	// object is the kind, namespace and name of the object, such as
-	// "Secret default/dojo-app", at most 1024 characters.
+	// object names the object or step that the Dojo waits for, such as "Secret
+	// default/dojo-app" or "hibernation of the Cluster default/tokyo-db", at most
+	// 1024 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -425,10 +444,10 @@ type Wait struct {
 	Since metav1.Time `json:"since"`
 }
 
-// Dojo is a small web application with a Postgres database. The operator
-// creates a Deployment, a Service, a Secret with the credentials and a
-// PodDisruptionBudget, corrects drift in them, and reports the state in the
-// Dojo's conditions.
+// Dojo is a small web application with a database: Postgres or MongoDB. The
+// operator creates a Deployment, a Service, a Secret with the credentials and,
+// for more than one replica, a PodDisruptionBudget. It corrects drift in them,
+// and reports the state in the Dojo's conditions.
 //
 // The Dojo's name is also the name of its Service: at most 63 lower case
 // letters, digits and '-', starting with a letter and not ending with '-'.

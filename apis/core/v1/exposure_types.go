@@ -21,20 +21,22 @@ type Exposure struct {
 	Hosts []Hostname `json:"hosts"`
 
 	// ingress exposes the Dojo through an Ingress for its Service. When gateway
-	// replaces it, the Ingress stays until a Gateway has accepted the HTTPRoute.
+	// replaces ingress, the Ingress stays until a Gateway has accepted the
+	// HTTPRoute.
 	// +optional
 	Ingress *IngressExposure `json:"ingress,omitempty"`
 
 	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires
 	// the Gateway API. Without the Gateway API, the Dojo is Degraded with the
 	// reason GatewayAPINotInstalled. Once the Gateway API is installed, the Dojo
-	// continues automatically.
+	// continues automatically. When ingress replaces gateway, an HTTPRoute that a
+	// Gateway has accepted stays until the Ingress has an address.
 	// +optional
 	Gateway *GatewayExposure `json:"gateway,omitempty"`
 
 	// tls serves all hosts over HTTPS. It is allowed only with ingress, because a
 	// Gateway itself has the certificates of its listeners. Without tls, the
-	// Ingress serves only HTTP.
+	// Ingress names no certificate.
 	// +optional
 	TLS *ExposureTLS `json:"tls,omitempty"`
 }
@@ -51,7 +53,8 @@ type IngressExposure struct {
 	// annotations of the Ingress, for its controller and for cert-manager, such as
 	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at
 	// most 317 and values of at most 4096 characters. Names that begin with
-	// jutsu.com/ or core.jutsu.com/ are reserved for the operator.
+	// jutsu.com/ or core.jutsu.com/ are reserved for the operator. Instead of
+	// kubernetes.io/ingress.class, use className.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="the name of an annotation has at most 317 characters, and its value at most 4096"
@@ -97,7 +100,7 @@ type GatewayReference struct {
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// ExposureTLS has the certificate of an Ingress.
+// ExposureTLS names the certificate of an Ingress.
 type ExposureTLS struct {
 	// secretName is the name of a Secret in the Dojo's namespace. Its keys tls.crt
 	// and tls.key have the certificate for all hosts. If an annotation of the
@@ -111,7 +114,7 @@ type ExposureTLS struct {
 // Monitoring configures how Prometheus monitors a Dojo.
 type Monitoring struct {
 	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo as soon
-	// as prometheus-operator is installed.
+	// as prometheus-operator is installed. A suspended Dojo has no PrometheusRule.
 	// +required
 	Enabled bool `json:"enabled"`
 

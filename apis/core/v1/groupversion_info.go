@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package v1 has the custom resources of the group core.jutsu.com: the Dojo, a
-// small web application with a Postgres database.
+// small web application with a database.
 //
 // The package depends on apimachinery and the core types only, so that a program which reads or
 // writes Dojos does not need a controller framework.

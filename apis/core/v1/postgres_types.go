@@ -11,26 +11,29 @@ import (
 // RotatePasswordAnnotation on a Dojo with spec.postgres requests a new database
 // password each time its value changes to another non-empty value. The operator
 // generates a password for another login, waits until Postgres has this
-// password, rolls the pods, and disables the former login once no pod uses it.
-// At any time, Postgres accepts the password of every pod.
+// password, rolls the pods, and disables the former login once no pod uses it
+// and no other Dojo names its Secret. During the rotation, Postgres accepts the
+// passwords of all pods.
 const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
 // RecreateDatabaseAnnotation on a Dojo with spec.postgres.cluster allows the
 // operator to create a new Cluster in place of a lost Cluster. The new Cluster
 // is empty or, with bootstrap, has the data that bootstrap names. All other
-// data of the lost Cluster stays lost. The value of the annotation is the
-// status.database.clusterUID of the lost Cluster, which is also in the message
-// of the reason DatabaseLost. The annotation applies to this loss only, so you
-// need not remove it.
+// data of the lost Cluster stays lost. The value of the annotation is in the
+// message of the reason DatabaseLost: it is status.database.clusterUID or, if
+// this field is not set, the UID of the Dojo. The annotation applies to this
+// loss only, so you need not remove it.
 const RecreateDatabaseAnnotation = "core.jutsu.com/recreate-database"
 
 // UpgradeWithoutBackupAnnotation on a Dojo with spec.postgres.cluster allows an
-// upgrade to another major version of Postgres without a backup before the
-// upgrade. Its value is the new version, such as "17". The annotation applies
-// to the upgrade to this version only, so you need not remove it.
+// upgrade to a higher major version of Postgres without a backup. Its value is
+// the new major version, such as "17". The operator then makes no backup before
+// the upgrade, even if spec.postgres.cluster.backup is set. The annotation
+// applies to this version only, so you need not remove it.
 const UpgradeWithoutBackupAnnotation = "core.jutsu.com/upgrade-without-backup"
 
-// DatabaseFinalizer is on a Dojo with spec.postgres.reclaimPolicy Delete until the data is gone.
+// DatabaseFinalizer is on a Dojo with spec.postgres.reclaimPolicy Delete until
+// the data is deleted, or is marked as retained.
 const DatabaseFinalizer = "core.jutsu.com/database"
 
 // ReclaimPolicy defines what happens to the data when the Dojo is deleted.
@@ -38,10 +41,11 @@ const DatabaseFinalizer = "core.jutsu.com/database"
 type ReclaimPolicy string
 
 const (
-	// ReclaimRetain keeps the database, its role, its password and, with postgres.cluster, the
-	// Cluster. A Dojo that is created again under the same name uses them.
+	// ReclaimRetain keeps the database, its roles, their passwords and, with
+	// postgres.cluster, the Cluster. A Dojo that is created again under the same
+	// name uses them.
 	ReclaimRetain ReclaimPolicy = "Retain"
-	// ReclaimDelete stops the application and then deletes the database, its role
+	// ReclaimDelete stops the application and then deletes the database, its roles
 	// and, with postgres.cluster, the Cluster.
 	ReclaimDelete ReclaimPolicy = "Delete"
 )
@@ -52,9 +56,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 type Postgres struct {
 	// clusterRef names an existing CloudNativePG Cluster in the Dojo's namespace.
-	// The operator creates a database and an owner role in it, and never writes to
-	// the Cluster itself. If the Cluster does not exist, the Dojo is Progressing,
-	// and after --database-deadline Degraded.
+	// The operator creates a database and its roles in it, and never writes to the
+	// Cluster itself. If the Cluster does not exist, the Dojo is Progressing, and
+	// after --database-deadline Degraded.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
@@ -65,7 +69,8 @@ type Postgres struct {
 	Cluster *PostgresCluster `json:"cluster,omitempty"`
 
 	// reclaimPolicy defines what happens to the data when the Dojo is deleted:
-	// Retain or Delete. Defaults to Retain.
+	// Retain or Delete. If the namespace is deleted, all data in it is deleted,
+	// also with Retain. Defaults to Retain.
 	// +optional
 	// +default="Retain"
 	ReclaimPolicy ReclaimPolicy `json:"reclaimPolicy,omitempty"`
@@ -73,11 +78,12 @@ type Postgres struct {
 	// initSQL lists sources of SQL, at most 16 with at most 4 MiB together. The
 	// SQL runs in this order, as the owner of the database, after the operator's
 	// own SQL, which creates the table weapons. It runs before the first pod
-	// starts and again after each change, so it must be idempotent (CREATE TABLE
-	// IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with the
-	// reason SchemaFailed; running pods are not affected. psql runs the SQL in a
-	// pod that has the owner's password. Commands of psql in the SQL, such as \!,
-	// can read this password. So use only SQL from users who may have the
+	// starts, and again after each change of this SQL or of the operator's own
+	// SQL, so it must be idempotent (CREATE TABLE IF NOT EXISTS ...). If a
+	// statement fails, the Dojo is Degraded with the reason SchemaFailed. Until
+	// the SQL has succeeded, running pods keep their image. psql runs the SQL in a
+	// pod that has the application's password. Commands of psql in the SQL, such
+	// as \!, can read this password. So use only SQL from users who may have the
 	// password. Use initSQL for the first schema, and spec.release for migrations.
 	// +optional
 	// +listType=atomic
@@ -112,9 +118,10 @@ type PostgresCluster struct {
 	// and parameters, such as Small, Medium or Large. If the spec sets such a
 	// field, the spec's value replaces the value of the preset; parameters are
 	// merged by name. A smaller size never shrinks a volume. If the platform does
-	// not define the size, the Dojo is Degraded with the reason UnknownSize, and
-	// its Cluster is not changed. status.database.size has the values in use.
-	// Defaults to no preset.
+	// not define the size, the Dojo is Degraded with the reason UnknownSize. The
+	// operator then creates no Cluster, and an existing Cluster keeps its
+	// instances, resources, storage and parameters, except those that the spec
+	// sets. status.database.size has the values in use. Defaults to no preset.
 	// +optional
 	Size SizeName `json:"size,omitempty"`
 
@@ -134,17 +141,18 @@ type PostgresCluster struct {
 
 	// version is the major version of Postgres, 2 digits such as "17"; 14 or
 	// newer. A new Cluster gets the image that the operator's catalog has for this
-	// version; versionPolicy defines when the image changes. If the catalog has no
-	// image for this version, the Dojo is Degraded with the reason UnknownVersion,
-	// and the Cluster is not changed. A higher version upgrades in place: the
-	// operator takes a backup and stops the pods, CloudNativePG upgrades the data,
-	// and the pods start after a test query (see status.database.upgrade). Without
-	// cluster.backup, an upgrade needs the annotation
-	// core.jutsu.com/upgrade-without-backup. The operator refuses a version that
-	// is lower than the version of the data. But until an upgrade has changed the
-	// data, you can set the version back to status.database.upgrade.from. Without
-	// version and imageName, a new Cluster gets CloudNativePG's default image.
-	// Once one of the two fields is set, they cannot both be removed.
+	// version; versionPolicy defines when the image changes. If neither the
+	// catalog nor the Cluster has an image of this version, the Dojo is Degraded
+	// with the reason UnknownVersion, and the Cluster is not changed. A higher
+	// version upgrades in place: the operator takes a backup and stops the pods,
+	// CloudNativePG upgrades the data, and the pods start after a test query (see
+	// status.database.upgrade). Without cluster.backup, an upgrade needs the
+	// annotation core.jutsu.com/upgrade-without-backup. The operator refuses a
+	// version that is lower than the version of the data. But until an upgrade has
+	// changed the data, you can set the version back to
+	// status.database.upgrade.from. Without version and imageName, a new Cluster
+	// gets CloudNativePG's default image. Once one of the two fields is set, they
+	// cannot both be removed.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""
 	// +kubebuilder:validation:MaxLength=2
@@ -159,7 +167,7 @@ type PostgresCluster struct {
 	ImageName string `json:"imageName,omitempty"`
 
 	// versionPolicy defines when the Cluster gets a newer minor version that the
-	// operator's catalog has. It requires version. Defaults to Manual.
+	// operator's catalog has. It requires version. Defaults to minor: Manual.
 	// +optional
 	VersionPolicy *VersionPolicy `json:"versionPolicy,omitempty"`
 
@@ -180,19 +188,20 @@ type PostgresCluster struct {
 	// with names of at most 63 characters, in lower case. If a parameter changes,
 	// CloudNativePG reloads the configuration. If the parameter requires a
 	// restart, CloudNativePG restarts the instances one after the other. If you
-	// remove a parameter, it gets its default again. CloudNativePG sets some
-	// parameters itself, such as port and archive_command
-	// (https://cloudnative-pg.io/docs/current/postgresql_conf). If you set such a
-	// parameter here, CloudNativePG refuses it: the Dojo is then Degraded with the
-	// reason ClusterRefused, and the Cluster is not changed.
+	// remove a parameter, it gets the value of the size, or else its default,
+	// again. CloudNativePG sets some parameters itself, such as port and
+	// archive_command (https://cloudnative-pg.io/docs/current/postgresql_conf). If
+	// you set such a parameter here, CloudNativePG refuses it: the Dojo is then
+	// Degraded with the reason ClusterRefused, and the Cluster is not changed.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$'))",message="must be names of parameters of Postgres in lower case, such as max_connections or auto_explain.log_min_duration"
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
 
-	// resources of each instance. Defaults to no requests and no limits. Each of
-	// limits, requests and claims has at most 16 entries, with names of at most
-	// 317 and quantities of at most 64 characters.
+	// resources of each instance. Defaults to the preset's resources if size is
+	// set, and otherwise to no requests and no limits. Each of limits, requests
+	// and claims has at most 16 entries, with names of at most 317 and quantities
+	// of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
@@ -206,8 +215,8 @@ type PostgresCluster struct {
 
 	// extensions of Postgres to create in the database before initSQL runs, such
 	// as pg_trgm, at most 32. The image must have these extensions. Otherwise the
-	// Dojo is Degraded with the reason DatabaseFailed; the message has the error
-	// of Postgres. If you remove an extension from the list, it stays in the
+	// Dojo becomes Degraded with the reason DatabaseFailed; the message has the
+	// error of Postgres. If you remove an extension from the list, it stays in the
 	// database, because data may depend on it.
 	// +optional
 	// +listType=set
@@ -216,10 +225,10 @@ type PostgresCluster struct {
 
 	// pooler puts PgBouncer between the application and the primary, so that many
 	// connections of pods share few connections to Postgres. The operator creates
-	// CloudNativePG's Pooler <dojo>-db-pooler-rw, and the application's
-	// DB_ENDPOINT names this Pooler. The SQL of initSQL runs directly in the
-	// primary. You can add and remove pooler at any time; the pods then roll.
-	// Without pooler, the application connects to the primary.
+	// CloudNativePG's Pooler <dojo>-db-pooler-rw. Once this Pooler is available,
+	// the application's DB_ENDPOINT names it. The SQL of initSQL and the release
+	// steps use the primary directly. You can add and remove pooler at any time;
+	// the pods then roll. Without pooler, the application connects to the primary.
 	// +optional
 	Pooler *Pooler `json:"pooler,omitempty"`
 
@@ -228,8 +237,8 @@ type PostgresCluster struct {
 	Backup *Backup `json:"backup,omitempty"`
 
 	// bootstrap defines the origin of a new Cluster's data: a backup, or an
-	// existing database. Without bootstrap, the database begins empty. You cannot
-	// change, add or remove bootstrap later.
+	// existing database. Without bootstrap, the database of a new Cluster is
+	// empty. You cannot change, add or remove bootstrap later.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: bootstrap applies only when the Cluster is created. Make a new Dojo, as docs/do/restore.md says"
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
@@ -258,10 +267,11 @@ type Pooler struct {
 
 	// mode defines how long a client keeps a connection of Postgres: Session
 	// (until it disconnects) or Transaction (for each transaction). With
-	// Transaction, the state of a session ends with the transaction. Such state
-	// includes SET, advisory locks, LISTEN and temporary tables. A driver that
-	// prepares statements then needs PgBouncer 1.21 or newer, with its parameter
-	// max_prepared_statements. Defaults to Session.
+	// Transaction, the application cannot rely on the state of a session after the
+	// end of the transaction. Such state includes SET, advisory locks, LISTEN and
+	// temporary tables. A driver that prepares statements then needs PgBouncer
+	// 1.21 or newer, with its parameter max_prepared_statements. Defaults to
+	// Session.
 	// +optional
 	// +default="Session"
 	Mode PoolMode `json:"mode,omitempty"`
@@ -272,8 +282,9 @@ type Pooler struct {
 	// (https://cloudnative-pg.io/docs/current/connection_pooling). If it refuses a
 	// parameter, the Dojo is Degraded with the reason PoolerRefused.
 	// server_login_retry defaults to 1 (second), which shortens the wait after a
-	// failover. You cannot set server_reset_query: the operator sets it to SQL
-	// that does the same as DISCARD ALL, and then makes the second login (see
+	// failover. You cannot set auth_type, server_reset_query and
+	// server_reset_query_always. The operator sets server_reset_query to SQL that
+	// does the same as DISCARD ALL, and then makes the second login (see
 	// status.database.login) act as the owner of the database again.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -355,8 +366,8 @@ type Synchronous struct {
 	// number of standbys that must have a commit before the commit succeeds, 1 to
 	// 8 and less than instances. While fewer standbys are ready, writes wait. To
 	// let writes continue after the loss of one instance, set instances to a value
-	// that is higher than number by 2 or more. If a standby may lack a commit that
-	// has succeeded, the standby never becomes the primary.
+	// that is higher than number by 2 or more. CloudNativePG never fails over to a
+	// standby that may lack a commit that has succeeded.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
@@ -376,7 +387,7 @@ type PostgresStorage struct {
 	Size resource.Quantity `json:"size"`
 
 	// storageClassName is the name of the StorageClass. Defaults to the default
-	// class of the cluster.
+	// class of the Kubernetes cluster.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -404,7 +415,8 @@ type Backup struct {
 	// schedule defines when backups start, in the five fields of cron (minute,
 	// hour, day of the month, month, day of the week) and in the time zone of
 	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two. At most 128
-	// characters. The first backup starts immediately.
+	// characters. The first backup does not wait for this time: it starts once
+	// Postgres is ready.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9*,/-]+) +([0-9*,/-]+) +([0-9*?,/-]+) +([0-9A-Za-z*,/-]+) +([0-9A-Za-z*?,/-]+)$')",message="must have the five fields of cron: minute, hour, day of the month, month, day of the week, such as \"0 2 * * *\""
@@ -423,8 +435,9 @@ type Backup struct {
 	VolumeSnapshot *VolumeSnapshot `json:"volumeSnapshot,omitempty"`
 
 	// finalBackup makes a backup when the Dojo is deleted with the reclaimPolicy
-	// Delete. Until this backup has completed, no data is deleted. Defaults to
-	// false.
+	// Delete. Until this backup has completed, the operator deletes no data. If
+	// the Cluster is deleted before that, for example with its namespace, there is
+	// no such backup. Defaults to false.
 	// +optional
 	FinalBackup bool `json:"finalBackup,omitempty"`
 }
@@ -454,7 +467,7 @@ type BackupPluginSpec struct {
 // VolumeSnapshot configures backups by snapshots of volumes.
 type VolumeSnapshot struct {
 	// className is the name of the VolumeSnapshotClass. Defaults to the default
-	// class of the cluster.
+	// class of the Kubernetes cluster.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -465,7 +478,7 @@ type VolumeSnapshot struct {
 // +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) != has(self.secretKeyRef)",message="name exactly one: configMapKeyRef or secretKeyRef"
 type SQLSource struct {
 	// configMapKeyRef names a key of a ConfigMap. If psql fails, the condition's
-	// message has its output.
+	// message has the end of its output.
 	// +optional
 	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
 
@@ -502,8 +515,8 @@ type DatabaseStatus struct {
 
 	// clusterUID is the UID of the Dojo's own Cluster, even after its loss, at
 	// most 64 characters. To accept the loss, set the annotation
-	// core.jutsu.com/recreate-database to this value. clusterUID is not set with
-	// clusterRef, and not set before the first Cluster exists.
+	// core.jutsu.com/recreate-database to this value. Not set with clusterRef, and
+	// not set before the Dojo first uses a Cluster of its own.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -530,8 +543,8 @@ type DatabaseStatus struct {
 	// +optional
 	Pooler *PoolerStatus `json:"pooler,omitempty"`
 
-	// upgrade describes the upgrade to another major version of Postgres in
-	// progress. Not set if no such upgrade is in progress.
+	// upgrade describes a requested upgrade to a higher major version of Postgres,
+	// until it has ended. Not set if there is no such upgrade.
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
@@ -549,9 +562,9 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Login string `json:"login,omitempty"`
 
-	// formerLogin is the application's previous role in Postgres. It is set until
-	// no pod uses this role any more. Until then, Postgres may still accept the
-	// role.
+	// formerLogin is the application's previous role in Postgres. Once no pod uses
+	// it and no other Dojo names its Secret, the operator disables the role. After
+	// that, formerLogin is not set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	FormerLogin string `json:"formerLogin,omitempty"`
@@ -566,9 +579,9 @@ type DatabaseStatus struct {
 	// newerVersion is a newer minor version that the operator's catalog has for
 	// this major version, such as "17.11", at most 128 characters. If the catalog
 	// has a newer image of the same minor version, the date of the image is
-	// appended: "17.11-202608310816". Not set if the catalog has no newer image,
-	// and not set if the image of the Cluster is from imageName or is
-	// CloudNativePG's default.
+	// appended: "17.11-202608310816". Not set if the catalog has no newer image of
+	// the same Linux distribution, and not set if the image of the Cluster is from
+	// imageName or is CloudNativePG's default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	NewerVersion string `json:"newerVersion,omitempty"`
@@ -579,8 +592,9 @@ type DatabaseStatus struct {
 	// +optional
 	NewerVersionAt *metav1.Time `json:"newerVersionAt,omitempty"`
 
-	// size has the values in use if spec.postgres.cluster.size is set. Not set if
-	// that field is not set, or if the platform does not define the size.
+	// size has the values in use if spec.postgres.cluster.size is set. If the
+	// platform does not define this size, they are the values of the Cluster, or
+	// the last known values of a lost Cluster. Not set if there are none.
 	// +optional
 	Size *SizeStatus `json:"size,omitempty"`
 
@@ -597,11 +611,13 @@ type DatabaseStatus struct {
 	Primary string `json:"primary,omitempty"`
 
 	// lastBackup is the last completed backup of the Dojo's own Cluster, not of a
-	// former Cluster of that name. Not set before the first backup has completed.
+	// former Cluster of that name. Not set without spec.postgres.cluster.backup,
+	// and not set before the first backup has completed.
 	// +optional
 	LastBackup *CompletedBackup `json:"lastBackup,omitempty"`
 
-	// nextBackup is the time at which the schedule starts the next backup.
+	// nextBackup is the time at which the schedule starts the next backup. Not set
+	// while the schedule is suspended.
 	// +optional
 	NextBackup *metav1.Time `json:"nextBackup,omitempty"`
 }
@@ -611,15 +627,17 @@ type DatabaseStatus struct {
 type UpgradeStep string
 
 const (
-	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been
+	// UpgradeWaiting waits until the Cluster has a ready primary. Nothing has been
 	// changed yet.
 	UpgradeWaiting UpgradeStep = "Waiting"
-	// UpgradeBackingUp makes a backup. Nothing has been changed yet. If a plugin
-	// archives the write-ahead log, the application keeps running. Otherwise the
-	// application is stopped before the backup, because the backup lacks later
-	// writes.
+	// UpgradeBackingUp makes a backup. Without spec.postgres.cluster.backup, it
+	// waits for the annotation core.jutsu.com/upgrade-without-backup. Postgres has
+	// not been changed yet. If spec.postgres.cluster.backup does not archive the
+	// write-ahead log, the application is stopped before the backup, because the
+	// backup lacks later writes.
 	UpgradeBackingUp UpgradeStep = "BackingUp"
-	// UpgradeStopping waits until no pod of the application runs.
+	// UpgradeStopping waits until the pods of the application, of SQL and of the
+	// release step have ended.
 	UpgradeStopping UpgradeStep = "Stopping"
 	// UpgradeUpgrading waits for CloudNativePG to upgrade the data and to start Postgres.
 	UpgradeUpgrading UpgradeStep = "Upgrading"
@@ -634,7 +652,8 @@ type UpgradeStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	From string `json:"from"`
 
-	// to is the major version after the upgrade, such as "17".
+	// to is the major version after the upgrade, such as "17". If you set the
+	// version back after the upgrade has begun, to is equal to from.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	To string `json:"to"`
@@ -644,16 +663,15 @@ type UpgradeStatus struct {
 	Step UpgradeStep `json:"step"`
 
 	// backup is the name of the CloudNativePG Backup that is made before the
-	// upgrade, in the Dojo's namespace. Not set until this Backup exists, and not
-	// set for an upgrade with the annotation
-	// core.jutsu.com/upgrade-without-backup.
+	// upgrade, in the Dojo's namespace. Not set until this Backup has completed.
+	// Not set for an upgrade without a backup.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
 
 	// requestedAt is the time at which the operator first observed the request for
-	// the upgrade. Only a Backup that was created after this time counts as the
-	// backup before the upgrade.
+	// the upgrade. Only a Backup that the operator creates after this time counts
+	// as the backup before the upgrade.
 	// +optional
 	RequestedAt *metav1.Time `json:"requestedAt,omitempty"`
 }
@@ -665,9 +683,9 @@ type PoolerStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Host string `json:"host"`
 
-	// inUse reports whether the application's credentials name the Pooler. Once
-	// the Pooler is ready, the credentials name the Pooler. Once the spec has no
-	// pooler, they name the primary again.
+	// inUse reports whether the application's credentials name the Pooler. They do
+	// so once a pod of the Pooler is available. Once the spec has no pooler, they
+	// name the primary again.
 	// +optional
 	InUse bool `json:"inUse,omitempty"`
 

@@ -6,8 +6,9 @@ package v1
 
 // Probes configure how the kubelet probes the application.
 type Probes struct {
-	// startup succeeds once the application has started; then the other probes
-	// begin. Defaults: the path of liveness, every second, at most 60 times.
+	// startup restarts the container when it fails. The other probes begin once
+	// startup has succeeded. Defaults: the path of liveness, every second, 60
+	// failures.
 	// +optional
 	Startup *Probe `json:"startup,omitempty"`
 
@@ -105,8 +106,8 @@ type VolumeSource struct {
 
 // EmptyDir is a directory on the node's disk.
 type EmptyDir struct {
-	// sizeLimit is the size at which the pod is evicted, such as 64Mi, at most 64
-	// characters.
+	// sizeLimit is the size above which the pod is evicted, such as 64Mi, at most
+	// 64 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -178,13 +179,14 @@ type EnvFromSource struct {
 // Autoscaling is a HorizontalPodAutoscaler of the Dojo.
 // +kubebuilder:validation:XValidation:rule="self.minReplicas <= self.maxReplicas",message="minReplicas must not be greater than maxReplicas"
 type Autoscaling struct {
-	// minReplicas is the lowest number of pods. Defaults to 1.
+	// minReplicas is the lowest number of pods that the autoscaler sets. Defaults
+	// to 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// maxReplicas is the highest number of pods.
+	// maxReplicas is the highest number of pods that the autoscaler sets.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	MaxReplicas int32 `json:"maxReplicas"`

@@ -4,21 +4,24 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RetryReleaseAnnotation on a Dojo with spec.release runs a failed release step
-// again each time its value changes to another non-empty value. It has no
-// effect on a step that runs or has succeeded.
+// RetryReleaseAnnotation on a Dojo with spec.release runs a failed release
+// step again each time its value changes to another non-empty value. Only the
+// first 1024 bytes of the value count. If the value changes while the step
+// runs, and the step then fails, the step runs again. A step that has
+// succeeded does not run again.
 const RetryReleaseAnnotation = "core.jutsu.com/retry-release"
 
 // Release is the release step of a Dojo, which runs before the pods get a new
 // image. Exactly one of command and migrations must be set.
 // +kubebuilder:validation:XValidation:rule="has(self.command) != has(self.migrations)",message="exactly one of command and migrations is required"
 type Release struct {
-	// command runs in the new image, once for each image and command. Its pod has
-	// the environment, Secrets, ConfigMaps and resources of the application, but
-	// no PersistentVolumeClaims and no ServiceAccount. DB_ENDPOINT names the
-	// primary of Postgres, even if the application uses a Pooler. If the pod is
-	// lost, the command runs again, so it must be idempotent. The command has at
-	// most 64 strings of at most 4096 characters.
+	// command runs in the new image, once for each combination of image, command
+	// and, with spec.postgres, database. Its pod has the environment, Secrets,
+	// ConfigMaps and resources of the application, but not its
+	// PersistentVolumeClaims and ServiceAccount. With spec.postgres, DB_ENDPOINT
+	// names the primary, even if the application uses a Pooler. If the pod is lost
+	// or killed, or exits with 75, the command runs again, so it must be
+	// idempotent. The command has at most 64 strings of at most 4096 characters.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -27,8 +30,10 @@ type Release struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s) <= 4096)",message="a string of the command has at most 4096 characters"
 	Command []string `json:"command,omitempty"`
 
-	// migrations are files of SQL for goose. They run once for each set of
-	// files, as the Dojo's login. They require a Postgres database.
+	// migrations are files of SQL for goose. They run as the Dojo's login, and
+	// require a Postgres database. The step runs once for each combination of
+	// files and, with spec.postgres, database. It runs only the files that the
+	// database lacks.
 	// +optional
 	Migrations *Migrations `json:"migrations,omitempty"`
 
@@ -46,9 +51,11 @@ type Release struct {
 // Migrations are files of SQL for goose.
 type Migrations struct {
 	// configMapRefs name the ConfigMaps in the Dojo's namespace with the files, at
-	// most 16. Each key that ends with .sql is a file, named as goose names it: a
-	// number, '_', any text and .sql. The files of all ConfigMaps run in the order
-	// of their numbers. There are at most 1000 files, with at most 4 MiB together.
+	// most 16. Each key that ends with .sql is a file. Its name has the form
+	// NUMBER_TEXT.sql. NUMBER has at most 18 digits, is at least 1, and differs
+	// from the numbers of all other files. TEXT has only letters, digits, '-', '_'
+	// and '.'. The files of all ConfigMaps run in the order of their numbers.
+	// There are at most 1000 files, with at most 4 MiB together.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -81,33 +88,35 @@ type ReleaseStatus struct {
 
 	// migration is the name of the last migration that the database had after
 	// the last successful release step, such as "20261120_add_index", at most
-	// 128 characters. Empty with release.command.
+	// 128 characters. Empty if that step ran release.command.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Migration string `json:"migration,omitempty"`
 
 	// migrations is the number of migrations that the database had after the
-	// last successful release step.
+	// last successful release step. 0 if that step ran release.command.
 	// +optional
 	Migrations int32 `json:"migrations,omitempty"`
 
-	// message names a task that the operator leaves to you, such as migrating the
-	// database down after a rollback of the image. At most 1024 characters.
+	// message says that the database still has the changes of a later step, after
+	// a return to an earlier step. The operator does not migrate the database
+	// down. At most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
 	// succeeded lists ids of the last steps that have succeeded, the newest
 	// last, at most 16 of at most 32 characters. An id is a hash of the Dojo, of
-	// its database, and of either the image and the command or the files. These
-	// steps do not run again.
+	// its database (only with spec.postgres), and of either the image and the
+	// command or the files. These steps do not run again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=32
 	Succeeded []string `json:"succeeded,omitempty"`
 
-	// failure describes the last step, if it has failed and was not retried.
+	// failure describes the step of the present spec, if it has failed and no
+	// retry is requested.
 	// +optional
 	Failure *ReleaseFailure `json:"failure,omitempty"`
 }
@@ -126,8 +135,10 @@ type ReleaseFailure struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Retry string `json:"retry,omitempty"`
 
-	// message is the end of the step's log, without the values of the Dojo's
-	// Secrets, at most 512 characters.
+	// message is the last line of the step's log, without the passwords and other
+	// secret values of the Dojo's Secrets that have 4 or more characters. If the
+	// step has exceeded its timeout, or the operator cannot show this line, the
+	// message says so. At most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

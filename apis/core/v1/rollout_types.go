@@ -12,8 +12,9 @@ import (
 type RollbackPolicy string
 
 const (
-	// RollbackManual keeps the failing rollout until a user changes the spec. Pods
-	// of the former revision continue to serve.
+	// RollbackManual keeps the failing rollout until it succeeds or a user changes
+	// the spec. Pods of the former revision continue to serve, unless
+	// maxUnavailable lets all of them stop.
 	RollbackManual RollbackPolicy = "Manual"
 	// RollbackAutomatic rolls out the former image again.
 	RollbackAutomatic RollbackPolicy = "Automatic"
@@ -65,9 +66,10 @@ type Rollout struct {
 	// rollback defines what happens to a new image whose rollout has made no
 	// progress for progressDeadline: Manual (nothing; the Dojo is Degraded) or
 	// Automatic (the former image serves again; the Dojo is Degraded with the
-	// reason RolloutFailed until the image of the spec changes). The former image
-	// is the last image that all desired pods ran. The operator reverts neither
-	// other fields nor the database. Defaults to Manual.
+	// reason RolloutFailed until the desired image or this field changes). The
+	// former image is the last image that all desired pods ran. If there is none,
+	// nothing is rolled back. The operator reverts neither other fields nor the
+	// database. Defaults to Manual.
 	// +optional
 	// +default="Manual"
 	Rollback RollbackPolicy `json:"rollback,omitempty"`
@@ -81,9 +83,9 @@ type RolloutStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	ServedImage string `json:"servedImage,omitempty"`
 
-	// refusedImage is the image of the spec, or the operator's default, if its
-	// rollout has failed. The operator does not roll it out again until the image
-	// changes. At most 512 characters.
+	// refusedImage is the image whose rollout has failed. The operator does not
+	// roll it out again while the spec (or the operator's default) names it and
+	// rollback is Automatic. At most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	RefusedImage string `json:"refusedImage,omitempty"`

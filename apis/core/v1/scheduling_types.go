@@ -14,12 +14,13 @@ type Affinity struct {
 	// +optional
 	NodeAffinity *NodeAffinity `json:"nodeAffinity,omitempty"`
 
-	// podAffinity selects pods. The Dojo's pods run near these pods, such as in
-	// the same zone.
+	// podAffinity attracts the Dojo's pods to nodes near the pods that it selects,
+	// such as in the same zone.
 	// +optional
 	PodAffinity *PodAffinity `json:"podAffinity,omitempty"`
 
-	// podAntiAffinity selects pods. The Dojo's pods do not run near these pods.
+	// podAntiAffinity keeps the Dojo's pods away from nodes near the pods that it
+	// selects.
 	// +optional
 	PodAntiAffinity *PodAffinity `json:"podAntiAffinity,omitempty"`
 }
@@ -49,7 +50,8 @@ type NodeSelector struct {
 	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms"`
 }
 
-// NodeSelectorTerm selects nodes. An empty term selects no node.
+// NodeSelectorTerm selects the nodes that meet all its requirements. An empty
+// term selects no node.
 type NodeSelectorTerm struct {
 	// matchExpressions lists requirements for the labels of a node, at most 8. A
 	// node must meet all of them.
@@ -106,8 +108,8 @@ type PreferredSchedulingTerm struct {
 // them away from these nodes (as podAntiAffinity).
 type PodAffinity struct {
 	// requiredDuringSchedulingIgnoredDuringExecution lists terms, at most 8. The
-	// node of a new pod must be near the pods of every term (podAffinity), or of
-	// no term (podAntiAffinity). Running pods stay when other pods change.
+	// node of a new pod must be near a pod of every term (podAffinity), or near no
+	// pod of any term (podAntiAffinity). Running pods stay when other pods change.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -239,18 +241,18 @@ type TopologySpreadConstraint struct {
 	TopologyKey string `json:"topologyKey"`
 
 	// whenUnsatisfiable is DoNotSchedule (a pod that would break the constraint
-	// waits) or ScheduleAnyway.
+	// waits) or ScheduleAnyway (the constraint is only a preference).
 	// +required
 	// +kubebuilder:validation:Enum=DoNotSchedule;ScheduleAnyway
 	WhenUnsatisfiable string `json:"whenUnsatisfiable"`
 
-	// labelSelector selects the pods to count.
+	// labelSelector selects the pods to count. Without it, no pod is counted.
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// minDomains is the lowest number of domains, at least 1. It has an effect
-	// only with DoNotSchedule. If there are fewer domains, the scheduler
-	// calculates as if one domain had no pods. Defaults to 1.
+	// minDomains is the lowest number of domains, at least 1. Allowed only with
+	// DoNotSchedule. If there are fewer domains, the scheduler calculates as if
+	// one domain had no pods. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinDomains *int32 `json:"minDomains,omitempty"`

@@ -10,7 +10,9 @@ package v1
 type SizeName string
 
 // SizeStatus has the values that a Cluster with a size uses: the values of the
-// preset, unless the spec sets other values.
+// preset, unless the spec sets other values. If the platform does not define
+// the size, they are the values of the existing Cluster. If the Cluster is lost,
+// they are its last known values.
 type SizeStatus struct {
 	// name of the size.
 	// +required
@@ -32,9 +34,9 @@ type SizeStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Memory string `json:"memory,omitempty"`
 
-	// storage is the capacity of each instance's volume, such as "20Gi". If the
-	// volume was larger before, the capacity is larger than in the preset. At most
-	// 64 characters.
+	// storage is the capacity of each instance's volume, such as "20Gi", at most
+	// 64 characters. It can be larger than in the preset and in the spec, because
+	// a volume never shrinks.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Storage string `json:"storage,omitempty"`

@@ -5,8 +5,9 @@ package v1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // MinorUpgradeAnnotation on a Dojo allows the upgrade to one newer minor
-// version. Its value is that version, copied from status.database.newerVersion.
-// For an upgrade to a later version, set another value.
+// version, at any time and with any versionPolicy. Its value is that version,
+// copied from status.database.newerVersion. For an upgrade to a later version,
+// set another value.
 const MinorUpgradeAnnotation = "core.jutsu.com/minor-upgrade"
 
 // VersionPolicy defines when a Cluster gets a newer minor version of Postgres.
@@ -14,12 +15,12 @@ const MinorUpgradeAnnotation = "core.jutsu.com/minor-upgrade"
 type VersionPolicy struct {
 	// minor is Manual or Automatic. Manual keeps the image until the annotation
 	// core.jutsu.com/minor-upgrade has the value of status.database.newerVersion.
-	// Automatic sets the newer image in the window, once all instances are ready
-	// and no release step runs. CloudNativePG then replaces the standbys one after
-	// the other, and promotes a standby before it replaces the primary. Requests
-	// that the application does not retry then fail for some seconds. If there is
-	// only one instance, requests fail until this instance runs again. Defaults to
-	// Manual.
+	// Automatic also sets the newer image in the window, once all instances are
+	// ready. Both wait until no SQL and no release step runs. CloudNativePG then
+	// replaces the standbys one after the other, and promotes a standby before it
+	// replaces the primary. Requests that the application does not retry then fail
+	// for some seconds. If there is only one instance, requests fail until this
+	// instance runs again. Defaults to Manual.
 	// +optional
 	// +kubebuilder:default=Manual
 	Minor MinorPolicy `json:"minor,omitempty"`
@@ -38,14 +39,14 @@ type MinorPolicy string
 const (
 	// MinorManual waits for the annotation core.jutsu.com/minor-upgrade.
 	MinorManual MinorPolicy = "Manual"
-	// MinorAutomatic waits for the window.
+	// MinorAutomatic waits for the window or the annotation.
 	MinorAutomatic MinorPolicy = "Automatic"
 )
 
 // Window is a recurring time of the week.
 type Window struct {
-	// days are the days of the week on which the window opens: Mon, Tue, Wed,
-	// Thu, Fri, Sat and Sun, at most 7. Defaults to every day.
+	// days are the days of the week on which the window opens: Mon, Tue, Wed, Thu,
+	// Fri, Sat and Sun, at most 7. Defaults to every day.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=7

@@ -136,7 +136,8 @@ const (
 type ChannelForum struct {
 	// tags lists all tags for posts in display order, at most 20. The operator
 	// removes all other tags on Discord, and posts lose these tags. If the list is
-	// empty, it removes all tags. Each name must be unique.
+	// empty, it removes all tags. Each name must be unique; the letters A to Z
+	// equal a to z.
 	//
 	// While the name of a tag stays in the list, the tag keeps its id and its
 	// posts. If a change of the list adds as many names as it removes, the
@@ -150,8 +151,8 @@ type ChannelForum struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name.lowerAscii() == b.name.lowerAscii()))",message="no two tags may have the same name"
 	Tags []ForumTag `json:"tags,omitzero"`
 
-	// requireTag requires a tag for each post. At least one tag in tags must have
-	// moderated: false, so that every member can use it.
+	// requireTag requires a tag for each post. If tags is set, at least one of
+	// these tags must have moderated: false, so that every member can use it.
 	// +optional
 	RequireTag *bool `json:"requireTag,omitempty"`
 
@@ -220,12 +221,12 @@ type ChannelWebhook struct {
 	Name string `json:"name"`
 
 	// secretName is the name of the Secret to which the operator writes the
-	// webhook's URL, under the key "url". The Secret is in the namespace of the
-	// DiscordChannel, which owns the Secret. Anyone who knows the URL can post. If
-	// a Secret of this name exists and the DiscordChannel does not own it, the
-	// operator does not change the Secret, and the DiscordChannel is Degraded with
-	// the reason NameConflict. Defaults to the name of the DiscordChannel with the
-	// suffix "-webhook".
+	// webhook's URL, under the key "url". The DiscordChannel owns the Secret: both
+	// are in one namespace, and Kubernetes deletes the Secret with the
+	// DiscordChannel. Anyone who knows the URL can post. If a Secret of this name
+	// exists and the DiscordChannel does not own it, the operator does not change
+	// the Secret, and the DiscordChannel is Degraded with the reason NameConflict.
+	// Defaults to the name of the DiscordChannel with the suffix "-webhook".
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -258,8 +259,9 @@ type DiscordChannelSpec struct {
 	// +optional
 	GroupRef *GroupReference `json:"groupRef,omitempty"`
 
-	// serverRef names the DiscordServer of a channel without a group. It cannot be
-	// changed.
+	// serverRef names the DiscordServer of a channel without a group. The operator
+	// moves the channel out of any category on Discord. serverRef cannot be
+	// changed. To move the channel into a group, replace serverRef by groupRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serverRef cannot be changed: Discord cannot move a channel to another server"
 	ServerRef *ServerReference `json:"serverRef,omitempty"`
@@ -267,10 +269,10 @@ type DiscordChannelSpec struct {
 	// name of the channel as Discord stores it, 1 to 100 characters: lower case,
 	// no white space, no punctuation except '-' and '_', no two '-' in a row, and
 	// no '-' at the start. Discord would silently change any other name, so the
-	// API server refuses such a name, and proposes another name. The name of a
-	// Voice or Stage channel can be any text that does not begin or end with white
-	// space. Discord allows only two changes of name or topic in ten minutes. It
-	// delays a third change: the reason is then RateLimited.
+	// API server refuses such a name, and usually proposes another name. The name
+	// of a Voice or Stage channel can be any text that does not begin or end with
+	// white space. Discord allows only two changes of name or topic in ten
+	// minutes. It delays a third change: the reason is then RateLimited.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
@@ -279,7 +281,7 @@ type DiscordChannelSpec struct {
 	// type is Text, Announcement, Voice, Stage, Forum or Media. Announcement,
 	// Stage, Forum and Media are for community servers only. Discord converts only
 	// Text to Announcement and back, so the API server refuses other changes. If
-	// it is not set, a new channel is a Text channel, and an adopted Text or
+	// it is not set, a new channel is a Text channel, and an existing Text or
 	// Announcement channel keeps its type.
 	// +optional
 	Type ChannelType `json:"type,omitempty"`
@@ -326,11 +328,11 @@ type DiscordChannelSpec struct {
 	Forum *ChannelForum `json:"forum,omitempty"`
 
 	// position defines the order of the channels in a group (or of the channels
-	// without a group), in ascending order. Only the order of the numbers counts.
-	// Channels with equal numbers are in any order. Discord shows Voice and Stage
-	// channels below all others. The operator does not order channels of different
-	// namespaces relative to each other. If it is not set, the channel keeps its
-	// place.
+	// without a group), in ascending order from the top. Only the order of the
+	// numbers counts. Channels with equal numbers are in any order. Discord shows
+	// Voice and Stage channels below all others. The operator orders a channel
+	// only relative to channels of its namespace that are neither paused nor
+	// observed. If position is not set, the channel keeps its place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
@@ -349,10 +351,11 @@ type DiscordChannelSpec struct {
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// webhook configures a webhook of the channel, and a Secret with the webhook's
-	// URL. If you remove this field, the operator deletes the webhook and the
-	// Secret. While it is not set, webhooks are not managed. The field is not
-	// allowed for a Forum or Media channel: there, Discord refuses messages that
-	// do not belong to a post, such as the messages of Alertmanager.
+	// URL. If you remove this field, the operator deletes the Secret, and the
+	// webhook if it is not older than the DiscordChannel. While the field is not
+	// set, webhooks are not managed. The field is not allowed for a Forum or Media
+	// channel: there, Discord refuses messages that do not belong to a post, such
+	// as the messages of Alertmanager.
 	// +optional
 	Webhook *ChannelWebhook `json:"webhook,omitempty"`
 
@@ -364,17 +367,21 @@ type DiscordChannelSpec struct {
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the channel and its messages on
-	// Discord when this object is deleted: Delete or Retain. If it is not set, the
-	// operator deletes a channel that it has created, and retains an adopted
-	// channel. In the adopted channel, it deletes only the webhook that it has
-	// created.
+	// Discord when this object is deleted: Delete or Retain. Defaults to Retain
+	// for the channel that spec.adopt names, and to Delete for any other channel.
+	// If deletionPolicy is not set, the operator deletes the webhook that it has
+	// created in a retained channel. If you set Retain, the webhook stays, too. If
+	// the DiscordServer is in another namespace, Retain needs its
+	// spec.allowRetention, except for an adopted channel.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the channel match the
 	// spec. With Observe, the operator does not change the channel, its webhook or
-	// the Secret, even when the object is deleted; status.differences lists the
-	// changes that Manage would make. Defaults to Manage.
+	// the Secret; status.differences lists the changes that Manage would make.
+	// When the object is deleted, the channel and the webhook stay, but
+	// spec.allowRetention of the DiscordServer can delay the deletion. Defaults to
+	// Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -421,13 +428,15 @@ type DiscordChannelStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the channel's state: Available (it exists on Discord),
-	// Progressing (the operator is working towards the spec), Degraded (a user
-	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified exists only as
-	// False: while the operator cannot check on Discord whether an object that was
-	// Ready still matches its spec, or cannot delete the object's resource there.
-	// At most 16 conditions.
+	// conditions describe the channel's state: Available (it exists on Discord,
+	// and the bot may view it), Progressing (the operator is working towards the
+	// spec), Degraded (a user must act; the message says how) and Ready (the
+	// object matches its spec; with managementPolicy Observe, Discord may differ
+	// from the spec). Degraded and Progressing are never True together. Verified
+	// exists only as False: while the operator cannot check on Discord whether an
+	// object that was Ready still matches its spec, or cannot delete the object's
+	// resource there. Paused exists only while the object is paused, and InSync
+	// only with managementPolicy Observe. At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -454,10 +463,10 @@ type DiscordChannelStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed is true if the operator only observes the channel for this object.
-	// Another object may then manage the channel, and still manages it if
-	// managementPolicy of this object becomes Manage again. observed then becomes
-	// false once this object manages the channel itself.
+	// observed is true while managementPolicy is Observe. In this time, another
+	// object may begin to manage the channel. If managementPolicy of this object
+	// then becomes Manage again, the other object continues to manage the channel.
+	// observed stays true until this object manages the channel itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -483,16 +492,16 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
-	// openTo lists the roles and users that may view the channel but not its
-	// group, at most 32 lines of at most 256 characters: "@everyone", or lines
-	// such as `role "Dev"` and `user 80351110224678912`. If there are more, the
-	// last line has the number of the others. The list may be a few minutes old.
-	// Two cases open a channel in a private group. First, overwrites in the spec
-	// of the channel replace the overwrites of the group, and do not deny
-	// ViewChannel. Second, a channel that moves into the group keeps its own
-	// overwrites. To close the channel, deny ViewChannel in
-	// spec.permissionOverwrites, or synchronize the channel with its category on
-	// Discord.
+	// openTo lists the roles, and the users with an overwrite, that may view the
+	// channel but not its group, at most 32 lines of at most 256 characters:
+	// "@everyone", or lines such as `role "Dev"` and `user 80351110224678912`. If
+	// there are more, the last line has the number of the others. The list may be
+	// a few minutes old. Usually one of two cases has opened a channel in a
+	// private group. First, overwrites in the spec of the channel replace the
+	// overwrites of the group, and do not deny ViewChannel. Second, a channel that
+	// moves into the group keeps its own overwrites. To close the channel, deny
+	// ViewChannel in spec.permissionOverwrites. If that list is not set, you can
+	// instead synchronize the channel with its category on Discord.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -523,8 +532,9 @@ type DiscordChannelStatus struct {
 
 	// differences lists the changes that the operator does not make on Discord
 	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
-	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
-	// are more changes, the last line has the number of the other changes.
+	// characters, such as `topic: "old" -> "new"`, `create` or
+	// `move below "general"`. If there are more changes, the last line has the
+	// number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

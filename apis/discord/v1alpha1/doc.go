@@ -3,10 +3,11 @@
 // Package v1alpha1 has the custom resources of the group discord.jutsu.com: a
 // Discord server, its groups (categories), channels and roles.
 //
-// If a spec does not set a field, the field is not managed: the operator
-// neither reads nor writes this setting on Discord, so users can change it
-// there. If a spec sets a field, the field is managed: when the setting on
-// Discord differs from the spec, the operator corrects it.
+// If a spec does not set a field, the field is not managed: the operator does
+// not change this setting on Discord, so users can change it there. If a spec
+// sets a field, the field is managed: when the setting on Discord differs from
+// the spec, the operator corrects it. It corrects nothing while the object is
+// paused or only observed. The comments of the fields name exceptions.
 //
 // The package depends on apimachinery only, so that a program which reads or writes these kinds
 // does not need a controller framework.

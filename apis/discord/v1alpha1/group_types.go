@@ -21,10 +21,11 @@ type DiscordGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self && self != ''",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name"`
 
-	// position defines the order of the groups in a server, in ascending order.
-	// Only the order of the numbers counts. Groups with equal numbers are in any
-	// order. The operator does not order groups of different namespaces relative
-	// to each other. If it is not set, the group keeps its place.
+	// position defines the order of the groups in a server, in ascending order
+	// from the top. Only the order of the numbers counts. Groups with equal
+	// numbers are in any order. The operator orders a group only relative to
+	// groups of its namespace that are neither paused nor observed. If position is
+	// not set, the group keeps its place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
@@ -41,9 +42,11 @@ type DiscordGroupSpec struct {
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// allowedNamespaces defines which namespaces may have channels in this group.
-	// If it is not set, only the group's own namespace may have channels. If a
-	// namespace is no longer allowed, its channels stay as they are on Discord,
-	// and their DiscordChannels are Degraded with the reason NotAllowed.
+	// If it is not set, only the group's own namespace may have channels. If the
+	// DiscordServer is in another namespace, its spec.allowedNamespaces must allow
+	// these namespaces, too. If a namespace is no longer allowed, its channels
+	// stay as they are on Discord, and their DiscordChannels are Degraded with the
+	// reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
@@ -55,23 +58,26 @@ type DiscordGroupSpec struct {
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the category on Discord when this
-	// object is deleted: Delete or Retain. If it is not set, the operator deletes
-	// a category that it has created, and retains an adopted category. Discord
-	// keeps the channels of a deleted category.
+	// object is deleted: Delete or Retain. Defaults to Retain for the category
+	// that spec.adopt names, and to Delete for any other category. If the
+	// DiscordServer is in another namespace, Retain needs its spec.allowRetention,
+	// except for an adopted category. Discord keeps the channels of a deleted
+	// category.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// deletionProtection protects the object: while it is true, the API server
-	// refuses every deletion of the object. But if the namespace is deleted, the
-	// object is deleted too. deletionPolicy defines what happens on Discord.
-	// Defaults to false.
+	// refuses every deletion of the object. But if the namespace or the
+	// CustomResourceDefinition is deleted, the object is deleted too.
+	// deletionPolicy defines what happens on Discord. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the category match the
-	// spec. With Observe, the operator does not change the category, even when the
-	// object is deleted; status.differences lists the changes that Manage would
-	// make. Defaults to Manage.
+	// spec. With Observe, the operator does not change the category;
+	// status.differences lists the changes that Manage would make. When the object
+	// is deleted, the category stays, but spec.allowRetention of the DiscordServer
+	// can delay the deletion. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -84,13 +90,15 @@ type DiscordGroupStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the group's state: Available (it exists on Discord),
-	// Progressing (the operator is working towards the spec), Degraded (a user
-	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified exists only as
-	// False: while the operator cannot check on Discord whether an object that was
-	// Ready still matches its spec, or cannot delete the object's resource there.
-	// At most 16 conditions.
+	// conditions describe the group's state: Available (it exists on Discord, and
+	// the bot may view it), Progressing (the operator is working towards the
+	// spec), Degraded (a user must act; the message says how) and Ready (the
+	// object matches its spec; with managementPolicy Observe, Discord may differ
+	// from the spec). Degraded and Progressing are never True together. Verified
+	// exists only as False: while the operator cannot check on Discord whether an
+	// object that was Ready still matches its spec, or cannot delete the object's
+	// resource there. Paused exists only while the object is paused, and InSync
+	// only with managementPolicy Observe. At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -117,10 +125,10 @@ type DiscordGroupStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed is true if the operator only observes the category for this object.
-	// Another object may then manage the category, and still manages it if
-	// managementPolicy of this object becomes Manage again. observed then becomes
-	// false once this object manages the category itself.
+	// observed is true while managementPolicy is Observe. In this time, another
+	// object may begin to manage the category. If managementPolicy of this object
+	// then becomes Manage again, the other object continues to manage the
+	// category. observed stays true until this object manages the category itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -140,8 +148,9 @@ type DiscordGroupStatus struct {
 
 	// differences lists the changes that the operator does not make on Discord
 	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
-	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
-	// are more changes, the last line has the number of the other changes.
+	// characters, such as `name: "old" -> "new"`, `create` or
+	// `move below "Events"`. If there are more changes, the last line has the
+	// number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

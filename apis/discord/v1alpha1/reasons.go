@@ -4,73 +4,76 @@ package v1alpha1
 
 // TypeVerified is a condition that exists only as False: since its
 // lastTransitionTime, the operator cannot check on Discord whether an object
-// that was Ready still matches its spec. The object stays Ready for the
-// operator's --unverified-period (by default 5 minutes). On an object that is
-// being deleted, the lastTransitionTime is the time at which the deletion on
-// Discord first failed.
+// that was Ready still matches its spec. Unless its spec changes, the object
+// stays Ready for the operator's --unverified-period (by default 5 minutes). On
+// an object that is being deleted, the lastTransitionTime is the time at which
+// the deletion on Discord first failed.
 const TypeVerified = "Verified"
 
-// TypePaused is a condition that exists only as True: the object has the
-// annotation discord.jutsu.com/paused, so the operator changes nothing for the
-// object.
+// TypePaused is a condition that exists only as True: PausedAnnotation pauses
+// the object.
 const TypePaused = "Paused"
 
 // TypeInSync is a condition that exists only with spec.managementPolicy
-// Observe. It is True if Discord matches the spec, False if Discord differs
-// from the spec (see status.differences), and Unknown while the operator cannot
-// observe Discord.
+// Observe. It is False while status.differences lists differences, and True if
+// the object is Ready without differences. Otherwise it is Unknown, for example
+// because the operator cannot observe Discord.
 const TypeInSync = "InSync"
 
 // The reasons of these kinds' conditions, beside conditions.ReasonReconciled and
 // conditions.ReasonRetrying, which all kinds share.
 const (
-	// ReasonOnDiscord (Available=True): the object's resource exists on Discord, and the bot can
-	// manage it.
+	// ReasonOnDiscord (Available=True): the object's resource exists on Discord.
+	// For a DiscordServer, it means that the bot can manage the server, or that
+	// the policy is Observe and the bot is a member.
 	ReasonOnDiscord = "OnDiscord"
-	// ReasonNotOnDiscord (Available=False): the object's resource does not exist on Discord, or
-	// does not exist yet.
+	// ReasonNotOnDiscord (Available=False): the object has no resource on Discord,
+	// or the operator does not know yet whether it has one.
 	ReasonNotOnDiscord = "NotOnDiscord"
 	// ReasonNotManageable (Available=False): the bot cannot manage the object's
 	// resource on Discord now. The condition Ready has the cause.
 	ReasonNotManageable = "NotManageable"
 
-	// ReasonWaitingForServer (Progressing): the DiscordServer does not exist, or is not Available
-	// yet.
+	// ReasonWaitingForServer (Progressing): the DiscordServer does not exist, or
+	// is not Available.
 	ReasonWaitingForServer = "WaitingForServer"
-	// ReasonWaitingForGroup (Progressing): the DiscordGroup does not exist, or its category does
-	// not exist on Discord yet.
+	// ReasonWaitingForGroup (Progressing): the DiscordGroup does not exist, or has
+	// no category on Discord that the bot may view.
 	ReasonWaitingForGroup = "WaitingForGroup"
-	// ReasonWaitingForChannel (Progressing): a DiscordChannel in the spec of a server, such as
-	// spec.systemChannelRef, does not exist on Discord yet.
+	// ReasonWaitingForChannel (Progressing): a DiscordChannel in the spec of a
+	// server, such as spec.systemChannelRef, is being deleted or has no channel in
+	// this server on Discord yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
 	// ReasonWaitingForRole (Progressing): the DiscordRole of an overwrite's
 	// roleRef does not exist, or has no role on Discord yet. Or an overwrite has
 	// the name of a role that is less than a minute old: an object of another
 	// namespace may have created this role.
 	ReasonWaitingForRole = "WaitingForRole"
-	// ReasonWaitingForDiscord (Progressing): the server's state on Discord is not
-	// known yet: neither Discord's Gateway nor its API has responded, or an outage
-	// of Discord hides the server.
+	// ReasonWaitingForDiscord (Progressing): usually, the server's state on
+	// Discord is not known yet: neither Discord's Gateway nor its API has
+	// responded, or an outage of Discord hides the server. Or the operator waits
+	// until Discord lists an existing resource, or until a server that has just
+	// become a community server accepts more settings.
 	ReasonWaitingForDiscord = "WaitingForDiscord"
 	// ReasonWaitingForDependents (Progressing): the object is being deleted, but
-	// other objects still refer to it. The message names these objects. Until they
-	// no longer refer to it, the operator does not delete its resource on Discord.
-	// Delete these objects too, or move their channels to another group. To keep
-	// their resources on Discord, set deletionPolicy: Retain before you delete
-	// them.
+	// other objects still refer to it. The message names up to ten of these
+	// objects. Until they no longer refer to it, the operator does not delete its
+	// resource on Discord. Delete these objects too, or move their channels to
+	// another group. To keep their resources on Discord, set deletionPolicy:
+	// Retain before you delete them.
 	ReasonWaitingForDependents = "WaitingForDependents"
 	// ReasonRateLimited (Progressing): a limit on calls to Discord delays the next
 	// call for this object. The message usually has the time of the next try.
 	// Usually other objects are not delayed.
 	ReasonRateLimited = "RateLimited"
-	// ReasonCreatePending (Progressing): the operator has sent a request to create
-	// something on Discord, but does not know whether the request has succeeded:
-	// the operator was stopped, or Discord's response was lost. Before the
-	// operator sends the request again, it looks for the result, so that it
+	// ReasonCreatePending (Progressing): the operator may have sent a request to
+	// create something on Discord, but does not know whether the request has
+	// succeeded: the operator was stopped, or Discord's response was lost. Before
+	// the operator sends the request again, it looks for the result, so that it
 	// creates nothing twice.
 	ReasonCreatePending = "CreatePending"
 	// ReasonCreateUnproven (Degraded): a request to create the object's resource
-	// on Discord may have succeeded, and a resource with its name exists. The
+	// on Discord may have succeeded, and a resource with its name may exist. The
 	// object is in another namespace than its server, so only the audit log can
 	// prove that the request has created this resource. But the bot may not view
 	// the audit log. So the operator neither uses this resource nor creates
@@ -79,17 +82,18 @@ const (
 	ReasonCreateUnproven = "CreateUnproven"
 	// ReasonPaused (Paused=True): the object has the annotation
 	// discord.jutsu.com/paused. The condition Ready has this reason too: it is
-	// True if the object matches its spec, and False (Progressing) if changes are
-	// pending. While the object is being deleted, it is Degraded: until the
-	// annotation is removed, nothing is deleted on Discord.
+	// True if the object matches its spec or is only observed, and False
+	// (Progressing) if changes or an adoption are pending. While the object is
+	// being deleted, the object is Degraded: until the annotation is removed,
+	// nothing is deleted on Discord.
 	ReasonPaused = "Paused"
 	// ReasonObserved (Ready=True, InSync=True): spec.managementPolicy is Observe, and Discord
 	// matches the spec.
 	ReasonObserved = "Observed"
 	// ReasonDifferencesFound (Ready=True, InSync=False): spec.managementPolicy is
-	// Observe, and Discord differs from the spec (see status.differences). The
-	// operator does not change Discord. Ready is True, because the object does
-	// what its policy asks. InSync shows that there are differences.
+	// Observe, and Discord differs from the spec (see status.differences). Ready
+	// is True, because the object does what its policy asks. InSync shows that
+	// there are differences.
 	ReasonDifferencesFound = "DifferencesFound"
 	// ReasonNamespaceTerminating (Progressing): the object is being deleted
 	// together with its namespace.
@@ -98,9 +102,10 @@ const (
 	// ReasonTokenNotFound (Degraded): the Secret of spec.tokenSecretRef does not exist or lacks the
 	// key. Create the Secret with that key.
 	ReasonTokenNotFound = "TokenNotFound"
-	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. The
-	// operator tries the token again when the Secret changes, and after one
-	// minute, after ten minutes, and then every hour. Replace the token.
+	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token, or
+	// the value in the Secret does not have the form of a token. The operator
+	// tries a refused token again when the Secret changes, and after one minute,
+	// after ten minutes, and then every hour. Replace the token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or
 	// the server does not exist. Add the bot at the address in status.inviteURL.
@@ -111,16 +116,18 @@ const (
 	// Discord only every --resync-period (by default 5 minutes). Use another bot,
 	// or remove this bot from other servers.
 	ReasonTooManyServers = "TooManyServers"
-	// ReasonMissingPermissions (Degraded): the bot lacks the permissions that the
-	// message names. Give these permissions to a role of the bot, or invite the
-	// bot again by the link in the message. If permission overwrites of a channel
-	// deny these permissions to the bot, change the overwrites.
+	// ReasonMissingPermissions (Degraded): the bot lacks permissions. The message
+	// names them, or has Discord's error. Give these permissions to a role of the
+	// bot. If the message has a link, you can also invite the bot again by this
+	// link. If permission overwrites of a channel deny these permissions to the
+	// bot, change the overwrites.
 	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonConflict (Degraded): another object manages the same server, channel,
 	// category or role on Discord. The message names that object, or says that it
 	// is in another namespace. Delete the Degraded object: this does not change
-	// Discord. If you delete the other object instead, its resource stays on
-	// Discord.
+	// Discord. If you delete the other object instead, its deletionPolicy decides
+	// about the resource. But if both objects are in the same namespace, or are
+	// DiscordServers, the resource stays on Discord.
 	ReasonConflict = "Conflict"
 	// ReasonNotAllowed (Degraded): the object asks for something that the owner of
 	// a server, of a group or of a bot's token has not allowed. The message names
@@ -143,21 +150,24 @@ const (
 	// the bot the permission ViewChannel there. The object then continues
 	// automatically.
 	ReasonHiddenFromBot = "HiddenFromBot"
-	// ReasonAdoptNotFound (Degraded): the server has no channel, category or role with the id of
-	// spec.adopt.
+	// ReasonAdoptNotFound (Degraded): the server has no channel, category or role
+	// with the id of spec.adopt, or the bot may not view it.
 	ReasonAdoptNotFound = "AdoptNotFound"
 	// ReasonAdoptMismatch (Degraded): the object cannot manage the resource that
-	// spec.adopt names: the resource is a channel of another type, or a role of a
-	// bot, of an integration or of the server's boosters.
+	// spec.adopt names: the resource is a channel of another type, @everyone, or
+	// the role of a bot, of an integration or of the server's boosters.
 	ReasonAdoptMismatch = "AdoptMismatch"
 	// ReasonNothingToObserve (Degraded): spec.managementPolicy is Observe, but the
 	// object has no resource on Discord. The operator does not create a resource.
-	// Name an existing resource in spec.adopt, or set the policy to Manage. If a
-	// resource with the same name exists, the message has its id.
+	// Set the policy to Manage, or name an existing resource in spec.adopt. If
+	// spec.adopt is set, or the object has had another resource, name the resource
+	// in a new object instead. If exactly one resource has the object's name, and
+	// spec.adopt may name it, the message has its id.
 	ReasonNothingToObserve = "NothingToObserve"
 	// ReasonServerMismatch (Degraded): the object's channel, category or role is
-	// in one server on Discord, but the spec now refers to another server. Name a
-	// group or role of the same server, or create a new object.
+	// in one server on Discord, but the spec now refers to another server. Or a
+	// roleRef names a DiscordRole of another server. Name a group or role of the
+	// same server, or create a new object.
 	ReasonServerMismatch = "ServerMismatch"
 	// ReasonRoleNotFound (Degraded): the server has no role with the name or id in
 	// a permission overwrite, or only roles that objects of other namespaces
@@ -202,17 +212,17 @@ const (
 	ReasonIconNotFound = "IconNotFound"
 	// ReasonIconUnusable (Degraded): Discord does not accept the image of
 	// spec.icon. The message has the cause: the image is in data instead of
-	// binaryData, is not a PNG, JPEG or GIF, has more than 1024 by 1024 pixels, or
-	// is animated although the server may not have an animated icon. Replace the
-	// image. The operator applies the rest of the spec.
+	// binaryData, is not a PNG, JPEG or GIF, is broken, has more than 1024 by 1024
+	// pixels, or is animated although the server may not have an animated icon.
+	// Replace the image. The operator applies the rest of the spec.
 	ReasonIconUnusable = "IconUnusable"
 	// ReasonNameConflict (Degraded): a Secret that the channel does not own has
 	// the name of the webhook's Secret, or the metadata of the webhook's Secret
 	// takes more than 128 KiB of memory. The operator does not change the Secret.
 	// Name another Secret in spec.webhook.secretName, or delete this Secret.
 	ReasonNameConflict = "NameConflict"
-	// ReasonRefused (Degraded): Discord refuses the spec, or the API server refuses the webhook's
-	// Secret; the message names the field and the cause.
+	// ReasonRefused (Degraded): Discord refuses the spec, or the API server
+	// refuses the webhook's Secret; the message has the cause.
 	ReasonRefused = "Refused"
 	// ReasonNotApplied (Degraded): Discord has accepted a change, but its response
 	// shows that it has not applied the change. The message names the fields. The
@@ -224,6 +234,7 @@ const (
 	// operator cannot reach or delete its resource on Discord. The message has the
 	// cause. Remove the cause. Or set the annotation
 	// discord.jutsu.com/force-delete: "true", which deletes the object and leaves
-	// the resource on Discord.
+	// the resource on Discord. If the DiscordServer is in another namespace, the
+	// annotation works only as far as its spec.allowRetention permits.
 	ReasonDeletionFailed = "DeletionFailed"
 )

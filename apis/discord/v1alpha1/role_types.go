@@ -69,13 +69,14 @@ type DiscordRoleSpec struct {
 	Mentionable *bool `json:"mentionable,omitempty"`
 
 	// permissions lists all permissions of the role in the whole server, at most
-	// 64. The operator removes all other permissions from the role. If the list is
-	// empty, it removes all permissions. The bot itself must have each permission
-	// in the list. If the list is not set, the permissions are not managed, and a
-	// new role has the permissions of @everyone. If the DiscordServer is in
-	// another namespace, its spec.allowedRoles must list each permission. The
-	// operator then removes unlisted permissions from the role even if permissions
-	// is not set, and a new role has no permissions.
+	// 64. The operator removes all other permissions from the role, except
+	// permissions that Discord has not documented. An empty list means no
+	// permissions. The bot itself must have each permission in the list. If the
+	// list is not set, the permissions are not managed, and a new role has the
+	// permissions of @everyone. If the DiscordServer is in another namespace, its
+	// spec.allowedRoles must list each permission. The operator then removes
+	// unlisted permissions from the role, even if the list is not set, and a new
+	// role without a list has no permissions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -84,10 +85,10 @@ type DiscordRoleSpec struct {
 	// position defines the order of the roles in a server, in ascending order: the
 	// lowest number is the highest role. Only the order of the numbers counts.
 	// Roles with equal numbers are in any order. All these roles stay below the
-	// bot's highest role. The operator does not order roles of different
-	// namespaces relative to each other. But roles of other namespaces stay below
-	// the roles of the server's own namespace and below all unmanaged roles. If
-	// position is not set, the role keeps its place; a new role is the lowest
+	// bot's highest role. The operator orders a role only relative to roles of its
+	// namespace that are neither paused nor observed. But roles of other
+	// namespaces than the server's stay below all other roles, except @everyone.
+	// If position is not set, the role keeps its place; a new role is the lowest
 	// role.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -114,16 +115,20 @@ type DiscordRoleSpec struct {
 	Adopt *Adoption `json:"adopt,omitempty"`
 
 	// deletionPolicy defines what happens to the role on Discord when this object
-	// is deleted: Delete or Retain. If it is not set, the operator deletes a role
-	// that it has created, and retains an adopted role with its members. Discord
-	// removes a deleted role from its members and from all permission overwrites.
+	// is deleted: Delete or Retain. Defaults to Retain for the role that
+	// spec.adopt names, and to Delete for any other role. A retained role keeps
+	// its members. If the DiscordServer is in another namespace, Retain needs its
+	// spec.allowRetention. Discord removes a deleted role from its members and
+	// from all permission overwrites.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// managementPolicy is Manage or Observe. Manage makes the role match the spec.
-	// With Observe, the operator does not change the role or its members, even
-	// when the object is deleted; status.differences lists the changes that Manage
-	// would make. Defaults to Manage.
+	// With Observe, the operator does not change the role or its members, but
+	// still enforces spec.allowedRoles of the DiscordServer; status.differences
+	// lists the changes that Manage would make. When the object is deleted, the
+	// role stays, but spec.allowRetention of the DiscordServer can delay the
+	// deletion. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -138,11 +143,13 @@ type DiscordRoleStatus struct {
 
 	// conditions describe the role's state: Available (it exists on Discord),
 	// Progressing (the operator is working towards the spec), Degraded (a user
-	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified exists only as
-	// False: while the operator cannot check on Discord whether an object that was
-	// Ready still matches its spec, or cannot delete the object's resource there.
-	// At most 16 conditions.
+	// must act; the message says how) and Ready (the object matches its spec; with
+	// managementPolicy Observe, Discord may differ from the spec). Degraded and
+	// Progressing are never True together. Verified exists only as False: while
+	// the operator cannot check on Discord whether an object that was Ready still
+	// matches its spec, or cannot delete the object's resource there. Paused
+	// exists only while the object is paused, and InSync only with
+	// managementPolicy Observe. At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -168,10 +175,10 @@ type DiscordRoleStatus struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
-	// observed is true if the operator only observes the role for this object.
-	// Another object may then manage the role, and still manages it if
-	// managementPolicy of this object becomes Manage again. observed then becomes
-	// false once this object manages the role itself.
+	// observed is true while managementPolicy is Observe. In this time, another
+	// object may begin to manage the role. If managementPolicy of this object then
+	// becomes Manage again, the other object continues to manage the role.
+	// observed stays true until this object manages the role itself.
 	// +optional
 	Observed bool `json:"observed,omitempty"`
 
@@ -180,11 +187,9 @@ type DiscordRoleStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// permissions lists the role's permissions in the whole server, at most 64. If
-	// spec.permissions is not set, Discord gives a new role the permissions of
-	// @everyone, and users may change the permissions of the role later.
-	// Permissions that Discord has not documented have no name, so they are not
-	// listed.
+	// permissions lists the role's permissions in the whole server, at most 64,
+	// even if spec.permissions is not set. Permissions that Discord has not
+	// documented have no name, so they are not listed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -201,8 +206,9 @@ type DiscordRoleStatus struct {
 
 	// differences lists the changes that the operator does not make on Discord
 	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
-	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
-	// are more changes, the last line has the number of the other changes.
+	// characters, such as `name: "old" -> "new"`, `create` or
+	// `members: give to user 80351110224678912`. If there are more changes, the
+	// last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

@@ -65,8 +65,8 @@ const CommunityEnabled Community = "Enabled"
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
-// SystemChannelFlag suppresses one of Discord's own messages in the system
-// channel. Source:
+// SystemChannelFlag suppresses one kind of Discord's own messages, or of the
+// buttons below them, in the system channel. Source:
 // https://discord.com/developers/docs/resources/guild.
 // +kubebuilder:validation:Enum=SuppressJoinNotifications;SuppressPremiumSubscriptions;SuppressGuildReminderNotifications;SuppressJoinNotificationReplies;SuppressRoleSubscriptionPurchaseNotifications;SuppressRoleSubscriptionPurchaseNotificationReplies
 type SystemChannelFlag string
@@ -97,7 +97,7 @@ type TokenSecretReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// key of the token in the Secret.
+	// key of the token in the Secret. Defaults to token.
 	// +optional
 	// +default="token"
 	// +kubebuilder:validation:MinLength=1
@@ -133,27 +133,30 @@ type ConfigMapKeyReference struct {
 
 // AllowedRoles defines which namespaces may have roles in a server, and which
 // permissions these roles may have. Roles of other namespaces rank below every
-// role of the server's own namespace and every unmanaged role. DiscordRoles of
-// other namespaces cannot adopt a role.
+// role of the server's own namespace and every unmanaged role, except
+// @everyone. DiscordRoles of other namespaces cannot adopt a role. The operator
+// enforces these limits even if a DiscordRole is paused or only observed.
 type AllowedRoles struct {
 	// namespaces defines which namespaces may have roles. The server's own
 	// namespace always may have roles, with every permission that the bot has. If
 	// a namespace is no longer allowed, its roles stay on Discord with their
 	// permissions, and its DiscordRoles are Degraded with the reason NotAllowed.
 	// To make the roles harmless, first remove all entries of the field
-	// permissions, and only then the namespace.
+	// permissions. Remove the namespace only after the operator has removed the
+	// permissions from the roles.
 	// +required
 	Namespaces AllowedNamespaces `json:"namespaces"`
 
 	// permissions lists all permissions that a role of another namespace may have,
-	// at most 64. If the spec of a DiscordRole has a permission that is not in
-	// this list, the DiscordRole is Degraded with the reason NotAllowed. If a role
-	// on Discord has a permission that is not in this list, the operator removes
-	// the permission from the role, even if the permission was allowed before. On
-	// Discord, Administrator implies all permissions. In this list, Administrator
-	// allows only itself: list each other permission, such as ManageRoles, too. If
-	// the list is not set or empty, the roles have no permissions: they only color
-	// the names of their members, group the members, and let users mention them.
+	// at most 64. If the spec of a DiscordRole of another namespace has a
+	// permission that is not in this list, the DiscordRole is Degraded with the
+	// reason NotAllowed. If its role on Discord has a permission that is not in
+	// this list, the operator removes the permission from the role, even if the
+	// permission was allowed before. On Discord, Administrator implies all
+	// permissions. In this list, Administrator allows only itself: list each other
+	// permission, such as ManageRoles, too. If the list is not set or empty, the
+	// roles have no permissions: they only color the names of their members, group
+	// the members, and let users mention them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -201,7 +204,8 @@ type DiscordServerSpec struct {
 	Icon *ServerIcon `json:"icon,omitempty"`
 
 	// verificationLevel defines the condition that a new member must meet before
-	// writing in the server. If it is not set, it is not managed.
+	// writing in the server. If neither verificationLevel nor community is set,
+	// the level is not managed.
 	// +optional
 	VerificationLevel VerificationLevel `json:"verificationLevel,omitempty"`
 
@@ -210,8 +214,8 @@ type DiscordServerSpec struct {
 	// +optional
 	DefaultNotifications DefaultNotifications `json:"defaultNotifications,omitempty"`
 
-	// explicitContentFilter defines whose media Discord scans. If it is not set,
-	// it is not managed.
+	// explicitContentFilter defines whose media Discord scans. If neither
+	// explicitContentFilter nor community is set, the filter is not managed.
 	// +optional
 	ExplicitContentFilter ExplicitContentFilter `json:"explicitContentFilter,omitempty"`
 
@@ -230,8 +234,8 @@ type DiscordServerSpec struct {
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
 
 	// afkChannelRef names the DiscordChannel of the type Voice for idle members.
-	// Until that channel exists on Discord, the DiscordServer is Progressing with
-	// the reason WaitingForChannel; everything else is reconciled.
+	// While that channel does not exist on Discord, or its DiscordChannel is being
+	// deleted, the reason is WaitingForChannel; everything else is reconciled.
 	// +optional
 	AFKChannelRef *ChannelReference `json:"afkChannelRef,omitempty"`
 
@@ -241,24 +245,25 @@ type DiscordServerSpec struct {
 	AFKTimeout AFKTimeout `json:"afkTimeout,omitempty"`
 
 	// systemChannelRef names the DiscordChannel for Discord's own messages, such
-	// as the messages about new members. Until that channel exists on Discord, the
-	// DiscordServer is Progressing with the reason WaitingForChannel; everything
-	// else is reconciled. If it is not set, it is not managed.
+	// as the messages about new members. While that channel does not exist on
+	// Discord, or its DiscordChannel is being deleted, the reason is
+	// WaitingForChannel; everything else is reconciled. If it is not set, it is
+	// not managed.
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
 	// rulesChannelRef names the DiscordChannel of the type Text with the rules of
-	// a community server. Until that channel exists on Discord, the DiscordServer
-	// is Progressing with the reason WaitingForChannel; everything else is
-	// reconciled. If it is not set, it is not managed.
+	// a community server. While that channel does not exist on Discord, or its
+	// DiscordChannel is being deleted, the reason is WaitingForChannel; everything
+	// else is reconciled. If it is not set, it is not managed.
 	// +optional
 	RulesChannelRef *ChannelReference `json:"rulesChannelRef,omitempty"`
 
 	// publicUpdatesChannelRef names the DiscordChannel of the type Text in which
-	// Discord notifies the moderators of a community server. Until that channel
-	// exists on Discord, the DiscordServer is Progressing with the reason
-	// WaitingForChannel; everything else is reconciled. If it is not set, it is
-	// not managed.
+	// Discord notifies the moderators of a community server. While that channel
+	// does not exist on Discord, or its DiscordChannel is being deleted, the
+	// reason is WaitingForChannel; everything else is reconciled. If it is not
+	// set, it is not managed.
 	// +optional
 	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
 
@@ -274,19 +279,22 @@ type DiscordServerSpec struct {
 	// +optional
 	Community Community `json:"community,omitempty"`
 
-	// systemChannelFlags lists the suppressed messages of the system channel, at
-	// most 6. An empty list suppresses none. If it is not set, it is not managed.
+	// systemChannelFlags lists the messages and buttons that are suppressed in the
+	// system channel, at most 6. An empty list suppresses none. If it is not set,
+	// it is not managed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
-	// allowedNamespaces defines which namespaces may have groups and channels in
-	// this server. For roles, see allowedRoles. These namespaces get no access to
-	// the bot's token. If allowedNamespaces is not set, only the server's own
-	// namespace may have groups and channels. If a namespace is no longer allowed,
-	// its channels and categories stay as they are on Discord, and its objects are
-	// Degraded with the reason NotAllowed.
+	// allowedNamespaces defines which other namespaces may have groups and
+	// channels in this server. For roles, see allowedRoles. These namespaces get
+	// no access to the bot's token. If allowedNamespaces is not set, only the
+	// server's own namespace may have groups and channels. But a DiscordGroup of
+	// the server's own namespace can allow any namespace to have channels in its
+	// category. If a namespace is no longer allowed, its channels and categories
+	// stay as they are on Discord, and its objects are Degraded with the reason
+	// NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
@@ -298,30 +306,31 @@ type DiscordServerSpec struct {
 
 	// allowAdoption lets objects of other allowed namespaces adopt channels and
 	// categories of this server that no object manages. So these namespaces can
-	// change and delete every such channel. Objects of another namespace can never
-	// adopt roles. Objects of the server's own namespace may always adopt. If
-	// allowAdoption becomes false again, adopted channels stay adopted. Defaults
-	// to false.
+	// change and delete every such channel and category. Objects of another
+	// namespace can never adopt roles. Objects of the server's own namespace may
+	// always adopt. If allowAdoption becomes false again, adopted channels and
+	// categories stay adopted. Defaults to false.
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
 
 	// allowRetention lets objects of other namespaces leave channels, categories
-	// and roles on Discord when they are deleted, by the deletionPolicy Retain or
-	// the managementPolicy Observe. If it is false, the operator creates nothing
+	// and roles on Discord when the objects are deleted: by the deletionPolicy
+	// Retain, by the managementPolicy Observe, or by the annotation
+	// discord.jutsu.com/force-delete. If it is false, the operator creates nothing
 	// for an object of another namespace whose deletionPolicy is Retain. If the
-	// operator has already created something for an object, the deletion of the
-	// object waits until its policies let the operator delete that on Discord too.
-	// In both cases, the object is Degraded with the reason NotAllowed. But an
-	// object may always leave a resource on Discord that the object has adopted.
-	// Objects of the server's own namespace may always leave their resources on
-	// Discord. Defaults to false.
+	// operator has already created a resource for an object, the deletion of the
+	// object waits while its policies would leave the resource on Discord. In both
+	// cases, the object is Degraded with the reason NotAllowed. The annotation
+	// then has no effect. But an object may always leave a resource on Discord
+	// that the object has adopted. Objects of the server's own namespace may
+	// always leave their resources on Discord. Defaults to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 
 	// deletionProtection protects the object: while it is true, the API server
-	// refuses every deletion of the object. But if the namespace is deleted, the
-	// object is deleted too. deletionPolicy defines what happens on Discord.
-	// Defaults to false.
+	// refuses every deletion of the object. But if the namespace or the
+	// CustomResourceDefinition is deleted, the object is deleted too.
+	// deletionPolicy defines what happens on Discord. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
@@ -389,21 +398,24 @@ type DiscordServerStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the server's state: Available (the bot can manage it),
-	// Progressing (the operator is working towards the spec), Degraded (a user
-	// must act; the message says how) and Ready (the object matches its spec).
-	// Degraded and Progressing are never True together. Verified exists only as
-	// False: while the operator cannot check on Discord whether an object that was
-	// Ready still matches its spec, or cannot delete the object's resource there.
-	// At most 16 conditions.
+	// conditions describe the server's state: Available (the bot can manage it;
+	// with managementPolicy Observe, the bot is a member of it), Progressing (the
+	// operator is working towards the spec), Degraded (a user must act; the
+	// message says how) and Ready (the object matches its spec; with
+	// managementPolicy Observe, Discord may differ from the spec). Degraded and
+	// Progressing are never True together. Verified exists only as False: while
+	// the operator cannot check on Discord whether an object that was Ready still
+	// matches its spec, or cannot delete the object's resource there. Paused
+	// exists only while the object is paused, and InSync only with
+	// managementPolicy Observe. At most 16 conditions.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// serverId is the id of the server on Discord. Empty until the bot is a
-	// member.
+	// serverId is the id of the server on Discord. Empty until the DiscordServer
+	// is Available for the first time.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
@@ -430,39 +442,45 @@ type DiscordServerStatus struct {
 	// inviteURL is the address of a page of Discord, at most 2048 characters. On
 	// this page, a user who may manage the server adds the bot, or gives the bot
 	// missing permissions. The page asks for the permissions of the bot's own
-	// role, and for the permissions that the objects of the server's namespace
-	// need, except Administrator.
+	// role, for the permissions to manage settings, channels, roles and webhooks,
+	// and for the permissions that the objects of the server's namespace need,
+	// except Administrator. Observed objects do not count.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
 
 	// channels is the number of channels of the server. It may be a few seconds
-	// old.
+	// old, or older while Discord's Gateway is not connected.
 	// +optional
 	Channels *ChannelCount `json:"channels,omitempty"`
 
-	// roles is the number of roles of the server. It may be a few seconds old.
+	// roles is the number of roles of the server. It may be a few seconds old, or
+	// older while Discord's Gateway is not connected.
 	// +optional
 	Roles *RoleCount `json:"roles,omitempty"`
 
 	// missingPermissions lists the permissions that the bot lacks for the server's
 	// settings and for the groups, channels and roles of the server's own
-	// namespace, at most 64. At the address inviteURL, a user can give the bot
-	// these permissions, except Administrator.
+	// namespace, at most 64. The list omits Administrator, Connect for Voice and
+	// Stage channels, and the permissions in DiscordRoles: the objects that need
+	// these permissions report them. With managementPolicy Observe, the list is
+	// empty. At the address inviteURL, a user can give the bot the listed
+	// permissions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	MissingPermissions []Permission `json:"missingPermissions,omitempty"`
 
-	// namespaces is the number of namespaces with groups or channels in the
-	// server. Namespaces that are not allowed do not count.
+	// namespaces is the number of namespaces with groups, channels or roles in the
+	// server. A namespace that is not allowed counts only while its objects have
+	// resources on Discord.
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
 
 	// differences lists the changes that the operator does not make on Discord
 	// because spec.managementPolicy is Observe: at most 64 lines of at most 256
-	// characters, such as `topic: "old" -> "new"`, `create` or `move`. If there
-	// are more changes, the last line has the number of the other changes.
+	// characters, such as `name: "old" -> "new"`. If there are more changes, the
+	// last line has the number of the other changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

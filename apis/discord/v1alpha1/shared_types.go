@@ -9,22 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// CleanupFinalizer is on every object that has, or may have, a resource on
-// Discord. The operator stores the finalizer before it first asks Discord to
-// create the resource. So the finalizer also records that the operator may have
-// sent this request.
+// CleanupFinalizer is on every object that manages, or may manage, a resource
+// on Discord. The operator stores the finalizer before it first changes Discord
+// for the object. So the finalizer also records that the operator may have sent
+// a request to create the resource.
 const CleanupFinalizer = "discord.jutsu.com/cleanup"
 
-// PausedAnnotation with the value "true" pauses an object of this group. The
-// operator observes the object, but changes neither Discord nor a Secret for
-// it. If the object is being deleted, the deletion waits until the object is no
-// longer paused.
+// PausedAnnotation with the value "true" pauses an object of this API group.
+// The operator observes the object, but changes neither Discord nor a Secret
+// for it. It still enforces the limits of AllowedRoles. If the object has
+// CleanupFinalizer, its deletion waits until the object is no longer paused.
 const PausedAnnotation = "discord.jutsu.com/paused"
 
 // ForceDeleteAnnotation with the value "true" completes the deletion of an
 // object whose resource on Discord cannot be deleted, for example because the
 // bot's token is missing or refused. The operator removes the finalizer. The
-// resource stays on Discord, and a warning event reports that.
+// resource stays on Discord, and a warning event reports that. If the
+// DiscordServer is in another namespace, the annotation works only as far as
+// its spec.allowRetention permits.
 const ForceDeleteAnnotation = "discord.jutsu.com/force-delete"
 
 // DeletionPolicy defines what happens on Discord when an object is deleted.
@@ -49,7 +51,7 @@ const (
 	// ManagementPolicyManage changes Discord to match the spec.
 	ManagementPolicyManage ManagementPolicy = "Manage"
 	// ManagementPolicyObserve leaves Discord as it is, and lists the differences
-	// in the status.
+	// in the status. But the operator still enforces the limits of AllowedRoles.
 	ManagementPolicyObserve ManagementPolicy = "Observe"
 )
 
@@ -59,8 +61,8 @@ const (
 type Permission string
 
 // PermissionOverwrite allows and denies permissions to a role or to one user,
-// in one group or channel. Other permissions are inherited from the group or
-// the server.
+// in one group or channel. Other permissions are the same as in the whole
+// server. The overwrites of a channel replace the overwrites of its group.
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(self.roleRef), has(self.user)].exists_one(given, given)",message="name one of role, roleRef and user"
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(self.deny) || !self.allow.exists(p, p in self.deny)",message="a permission cannot be both allowed and denied"
 type PermissionOverwrite struct {
@@ -69,10 +71,10 @@ type PermissionOverwrite struct {
 	// If several roles have the name, the object is Degraded with the reason
 	// AmbiguousRole. If no role has the name, the object is Degraded with the
 	// reason RoleNotFound. In both cases, the object continues once exactly one
-	// role has the name. A role that a DiscordRole of another namespace manages
-	// does not count. The operator looks up a name only once, and records the role
-	// in status.roles. Until the name is removed from the spec, the name then
-	// means this role, even if this role is renamed, or another role gets the
+	// role has the name. A role that a DiscordRole of another namespace manages or
+	// observes does not count. The operator looks up a name only once, and records
+	// the role in status.roles. Until the name is removed from the spec, the name
+	// then means this role, even if this role is renamed, or another role gets the
 	// name. If this role is deleted on Discord, the object is Degraded with the
 	// reason RoleNotFound.
 	// +optional
@@ -92,14 +94,14 @@ type PermissionOverwrite struct {
 	User string `json:"user,omitempty"`
 
 	// allow lists permissions to grant, at most 64. The bot itself must have each
-	// of these permissions.
+	// of these permissions. For ManageRoles, it must be an administrator.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Allow []Permission `json:"allow,omitempty"`
 
 	// deny lists permissions to deny, at most 64. The bot itself must have each of
-	// these permissions.
+	// these permissions. For ManageRoles, it must be an administrator.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -152,12 +154,12 @@ type AllowedNamespaces struct {
 
 	// selector selects namespaces by their labels; {} selects all namespaces. So a
 	// user who may label a namespace can allow this namespace. The operator must
-	// watch all namespaces and may read their labels: deploy it with its kustomize
-	// component namespace-selectors. Otherwise the selector selects no namespace,
-	// and the object is Degraded with the reason SelectorUnusable. The selector
-	// has at most 16 labels and 16 expressions, with keys of at most 317
-	// characters. The value of a label has at most 63 characters. An expression
-	// has at most 64 values.
+	// watch all namespaces and read their labels: deploy it with the kustomize
+	// component namespace-selectors (chart: namespaceSelectors). Otherwise the
+	// selector selects no namespace, and the object is Degraded with the reason
+	// SelectorUnusable. The selector has at most 16 labels and 16 expressions,
+	// with keys of at most 317 characters. The value of a label has at most 63
+	// characters. An expression has at most 64 values.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16 && self.matchLabels.all(key, size(key) <= 317 && size(self.matchLabels[key]) <= 63)",message="matchLabels has at most 16 entries, with keys of at most 317 and values of at most 63 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, each with a key of at most 317 characters and with at most 64 values"
@@ -173,9 +175,10 @@ type ServerReference struct {
 	Name string `json:"name"`
 
 	// namespace of the DiscordServer. Defaults to the object's own namespace. The
-	// DiscordServer's spec.allowedNamespaces must allow the object's namespace.
-	// Otherwise the object is Degraded with the reason NotAllowed. The reason is
-	// the same if the DiscordServer of another namespace does not exist.
+	// DiscordServer's spec.allowedNamespaces (for a DiscordRole:
+	// spec.allowedRoles) must allow the object's namespace. Otherwise the object
+	// is Degraded with the reason NotAllowed. The reason is the same if the
+	// DiscordServer of another namespace does not exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
