@@ -123,6 +123,9 @@ var _ = Describe("The size of a database", func() {
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		before, database := theCluster(), dojo.Status.Database.DeepCopy()
+		access := secretOf(dojo)
+		Expect(k8s.Get(ctx, nameOf(ns, access.Name), access)).To(Succeed())
+		Expect(access.Data).To(HaveKey("DB_READONLY_ENDPOINT"))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), before)).To(Succeed())
 		kept := And(haveField("spec.storage.size", "100Gi"),
 			haveField("spec.resources.requests", map[string]any{"cpu": "1", "memory": "2Gi"}),
@@ -138,6 +141,7 @@ var _ = Describe("The size of a database", func() {
 		Expect(dojo.Status.Database.Size).To(Equal(database.Size))
 		Expect(dojo.Status.Database.ReadOnlyHost).To(And(Equal(database.ReadOnlyHost), Not(BeEmpty())))
 		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
+		Expect(refetch(secretOf(dojo))(ctx)).To(HaveField("Data", Equal(access.Data)), "pods keep the standbys' host")
 
 		By("setting the instances in the spec")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(2)) })

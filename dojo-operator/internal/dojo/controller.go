@@ -155,8 +155,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 		return r.applySafeguards(ctx, dojo) // the garbage collector deletes the children
 	}
 	dojo, unsized := sizes.Resolve(dojo, current(r.Sizes, sizes.BuiltIn))
-	state, err := r.observe(ctx, dojo)
-	state.Postgres.Unsized = unsized
+	state, err := r.observe(ctx, dojo, unsized)
 	if err != nil {
 		// Alertmanager must not post to an unchecked URL, even if other objects cannot be read.
 		r.reportWrites(dojo, r.applier.Run(ctx, dojo, monitoring.Safeguards(dojo, state.Monitoring, r.Config.Monitoring)))
@@ -235,7 +234,9 @@ func (r *Reconciler) reader(dojo *corev1api.Dojo) apply.Reader {
 
 func notLeading(i conditions.Issue) bool { return errors.Is(i.Err, fence.ErrNotLeading) }
 
-func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State, err error) {
+func (r *Reconciler) observe(
+	ctx context.Context, dojo *corev1api.Dojo, unsized *conditions.Issue,
+) (s State, err error) {
 	if !r.applier.Expectations.Satisfied(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name), dojo) {
 		return s, apply.ErrStale
 	}
@@ -256,7 +257,7 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	}
 	// Keep only a complete state, because Reconcile applies the safeguards even after an error.
 	s.Monitoring = observed
-	generated, err := r.observePostgres(ctx, reader, dojo, &s, now)
+	generated, err := r.observePostgres(ctx, reader, dojo, unsized, &s, now)
 	if err != nil {
 		return s, err
 	}
@@ -267,7 +268,7 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 }
 
 func (r *Reconciler) observePostgres(
-	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, s *State, now time.Time,
+	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, unsized *conditions.Issue, s *State, now time.Time,
 ) (_ *credentials.Generated, err error) {
 	target := release.Target{Image: workload.Image(dojo, r.Config.Workload), SecretName: credentials.Name(dojo)}
 	if dojo.Spec.Postgres == nil {
@@ -280,7 +281,7 @@ func (r *Reconciler) observePostgres(
 		return nil, err
 	}
 	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), r.Kinds, r.catalog(), now)
-	if err != nil {
+	if s.Postgres.Unsized = unsized; err != nil {
 		return nil, err
 	}
 	target.Database = postgres.DatabaseID(s.Postgres)

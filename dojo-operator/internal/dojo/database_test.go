@@ -143,7 +143,7 @@ func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 
 func (w *databaseWorld) plan() (State, apply.Plan) {
 	w.t.Helper()
-	s, err := w.observe(w.t.Context(), w.dojo)
+	s, err := w.observe(w.t.Context(), w.dojo, nil)
 	noError(w.t, err)
 	return s, Plan(w.dojo, s, w.Config)
 }

@@ -232,7 +232,7 @@ func (h *history) Halfway(t *rapid.T) {
 
 func (h *history) plan() apply.Plan {
 	h.t.Helper()
-	state, err := h.r.observe(h.ctx, h.dojo)
+	state, err := h.r.observe(h.ctx, h.dojo, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func asCached(server client.WithWatch) client.Client {
 
 func (w *world) plan(dojo *corev1api.Dojo) (State, apply.Plan) {
 	w.t.Helper()
-	s, err := w.reconciler.observe(context.Background(), dojo)
+	s, err := w.reconciler.observe(context.Background(), dojo, nil)
 	must(w.t, err)
 	return s, Plan(dojo, s, testConfig)
 }

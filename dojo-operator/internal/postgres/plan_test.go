@@ -290,6 +290,19 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// A foreign Cluster with the name of a lost Cluster must not replace the values that a restore needs.
+func TestSizeOfAForeignCluster(t *testing.T) {
+	t.Parallel()
+	want := &corev1api.SizeStatus{Name: "Gone", Instances: 3, Storage: "20Gi"}
+	dojo := tokyo(ownPG)
+	dojo.Spec.Postgres.Cluster.Size = "Gone"
+	dojo.Status.Database = &corev1api.DatabaseStatus{ClusterUID: "uid", Size: want}
+	s := State{Unsized: conditions.Degraded(corev1api.ReasonUnknownSize, ""), Cluster: cluster.State{Live: &cnpgv1.Cluster{}}}
+	if diff := cmp.Diff(want, Status(dojo, s).Size); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // While the platform does not define the size, the Cluster keeps the values that the size has set,
 // even if the spec sets the storage.
 func TestUnknownSize(t *testing.T) {

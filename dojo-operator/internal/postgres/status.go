@@ -121,11 +121,13 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	if known != nil {
 		status.ClusterUID, status.Origin = known.ClusterUID, known.Origin
 	}
+	var held *cnpgv1.Cluster
 	if dojo.Spec.Postgres.Cluster != nil && ownership.Holds(dojo, live) && bootstrap.Mismatch(dojo, live) == nil {
+		held = live
 		status.ClusterUID = string(live.UID)
 		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
-	status.Size = cluster.SizeOf(dojo, live, s.Unsized != nil)
+	status.Size = cluster.SizeOf(dojo, held, s.Unsized != nil)
 	switch {
 	case live != nil:
 		cluster.Describe(live, status)

@@ -36,6 +36,9 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
 	version(pg, w, from)
+	if known := w.Dojo.Status.Database; pg.Size != "" && known != nil && known.Size != nil {
+		enlarge(pg, known.Size.Storage)
+	}
 	if pg.Backup != nil && pg.Backup.Plugin != nil {
 		p.ServerName = NextServerName(w, d)
 		serverName(pg.Backup, p.ServerName)

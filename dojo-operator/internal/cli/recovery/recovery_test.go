@@ -413,6 +413,9 @@ func TestSizeOfTheRestoredCluster(t *testing.T) {
 	}{
 		"no size": {apitest.Sendai(apitest.Lost), nil, 3, "10Gi", nil, ""},
 		"a size":  {apitest.Sendai(apitest.Lost, medium, reported), nil, 3, "20Gi", requests("2Gi"), ""},
+		"a size, smaller storage in the spec": {apitest.Sendai(apitest.Lost, medium, reported,
+			cluster(func(pg *corev1api.PostgresCluster) { pg.Storage.Size = resource.MustParse("5Gi") })),
+			nil, 3, "20Gi", requests("2Gi"), ""},
 		"a size, storage and instances in the spec": {apitest.Sendai(apitest.Lost, medium, reported, stored,
 			cluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(2)) })), nil, 2, "50Gi", requests("2Gi"), ""},
 		"a size, resources in the spec": {apitest.Sendai(apitest.Lost, medium, reported,

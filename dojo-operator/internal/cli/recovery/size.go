@@ -15,7 +15,7 @@ import (
 
 // withSize returns the Dojo with values for the fields that the spec leaves to a size. The values
 // come from the live Cluster that the restore replaces, or from the status of a lost Cluster. The
-// status has no parameters: the operator adds the size's parameters to the new Cluster.
+// status has no parameters. The operator adds the size's parameters once the size is defined.
 func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) {
 	switch {
 	case d.Spec.Postgres.Cluster.Size == "":
@@ -28,6 +28,7 @@ func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) 
 	if known := d.Status.Database; known != nil && known.Size != nil {
 		preset := presetOf(known.Size)
 		preset.Fill(own)
+		enlarge(own, known.Size.Storage)
 	}
 	if own.Storage.Size.IsZero() {
 		return nil, fmt.Errorf("the capacity of the volume is not known, because status.database.size of %s is not set: "+
@@ -35,6 +36,13 @@ func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) 
 			d.Name)
 	}
 	return filled, nil
+}
+
+// enlarge gives a new volume at least the capacity of the former volume, which the data may need.
+func enlarge(own *corev1api.PostgresCluster, former string) {
+	if had, err := resource.ParseQuantity(former); err == nil && had.Cmp(own.Storage.Size) > 0 {
+		own.Storage.Size = had
+	}
 }
 
 func presetOf(s *corev1api.SizeStatus) sizes.Preset {

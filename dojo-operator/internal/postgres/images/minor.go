@@ -118,6 +118,6 @@ func UnknownZone(dojo *corev1api.Dojo) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonUnknownTimeZone,
-		"The time zone %s of spec.postgres.cluster.versionPolicy.window does not exist, so no minor upgrade begins. Use a "+
-			"name of the IANA database, such as Europe/Belgrade or UTC.", zone)
+		"The time zone %s of spec.postgres.cluster.versionPolicy.window does not exist, so no automatic minor upgrade "+
+			"begins. Use a name of the IANA database, such as Europe/Belgrade or UTC.", zone)
 }

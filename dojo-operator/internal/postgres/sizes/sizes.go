@@ -86,6 +86,8 @@ func (p *Preset) problem(name string) string {
 	return checkParameters(p.Parameters)
 }
 
+const keeps = "No Cluster is created. An existing Cluster keeps the values that the spec does not set."
+
 // Resolve returns a copy of the Dojo with the fields of its size, or the Dojo itself if it names no
 // size. It returns an issue if the size is unknown or invalid.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
@@ -97,12 +99,13 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform does not define the size %s of spec.postgres.cluster.size, so the Cluster is not resized. Use "+
-				"one of %s; or set the fields of spec.postgres.cluster instead of size.", size, names(presets))
+			"The platform does not define the size %s of spec.postgres.cluster.size. "+keeps+" Use one of %s; or set all "+
+				"fields of the size instead of size: status.database.size has their values, except the parameters.",
+			size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform's definition of the size %s is not valid, so the Cluster is not resized: %s. Ask the platform "+
-				"team to correct it in the operator's ConfigMap of sizes, or use another size.", size, short(preset.invalid))
+			"The platform's definition of the size %s is not valid: %s. "+keeps+" Ask the platform team to correct it in "+
+				"the operator's ConfigMap of sizes, or use another size.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()
 	preset.Fill(sized.Spec.Postgres.Cluster)
