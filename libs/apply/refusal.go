@@ -35,9 +35,13 @@ type Refusal struct {
 }
 
 // invalid returns the refusal for an object that the API server finds invalid. An admission policy
-// may also answer that an object is invalid.
+// may also answer that an object is invalid. The values of a Secret are not in the spec.
 func (a *Applier) invalid(o *Object) Refusal {
-	return cmp.Or(o.Invalid, Refusal{a.reasons.Refused, "Correct the value in the spec, or check admission policies."})
+	advice := "Correct the value in the spec, or check admission policies."
+	if o.Kind == "Secret" {
+		advice = "Otherwise check admission policies."
+	}
+	return cmp.Or(o.Invalid, Refusal{a.reasons.Refused, advice})
 }
 
 // failure converts an API server's error into an issue or an error. It omits the text of an error

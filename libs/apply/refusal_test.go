@@ -176,6 +176,8 @@ func TestFailures(t *testing.T) {
 			issue := results.Issues[0]
 			message := c.message
 			switch {
+			case c.want == degraded && apierrors.IsInvalid(c.err) && c.desired.GetKind() == "Secret":
+				message += ". Otherwise check admission policies."
 			case c.want == degraded && apierrors.IsInvalid(c.err):
 				message += invalidAdvice
 			case c.want == degraded:

@@ -209,8 +209,8 @@ func (b *Bots) read(
 	}
 	if !ok {
 		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
-			"The value of the key %q in Secret %s is not a bot token: it does not consist of three words "+
-				"with dots between them. %s",
+			"The value of the key %q in Secret %s is not a bot token: a token consists of three parts with dots between "+
+				"them, and each part has only letters, digits, - and _. %s",
 			key, name.Name, replaceToken(server))
 	}
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})

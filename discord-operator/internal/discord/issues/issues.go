@@ -137,6 +137,9 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	}
 	cause := fmt.Sprintf("Discord's rate limit%s delays the call %q", limits[l.Scope], l.Op)
 	switch {
+	case l.Blocked() && l.Local:
+		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the bot's calls, so the call %q "+
+			"is delayed", l.Op)
 	case l.Blocked():
 		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the call %q", l.Op)
 	case l.ExceedsShare():
@@ -299,8 +302,8 @@ func resource(o client.Object) string {
 	return "discordchannels.discord.jutsu.com"
 }
 
-// Name returns an object's name for messages in namespace. An object of another namespace gets its
-// namespace as a prefix.
+// Name returns the name of o for a message on an object of namespace: NAME if o is in this
+// namespace, otherwise NAMESPACE/NAME.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()

@@ -65,6 +65,9 @@ func TestOf(t *testing.T) {
 		"a block by Cloudflare": {&discordclient.RateLimited{Op: "edit channel", After: time.Minute, Scope: "blocked"}, conditions.Progressing("RateLimited",
 			`A proxy in front of Discord's API, usually Cloudflare, has blocked the call "edit channel". `+
 				`The operator retries the call by 2026-08-09 09:13 UTC.`).After(time.Minute)},
+		"a call held back by a block": {&discordclient.RateLimited{Op: "edit channel", After: time.Minute, Scope: "blocked", Local: true},
+			conditions.Progressing("RateLimited", `A proxy in front of Discord's API, usually Cloudflare, has blocked the bot's calls, `+
+				`so the call "edit channel" is delayed. The operator retries the call by 2026-08-09 09:13 UTC.`).After(time.Minute)},
 		"a short wait for the namespace's share of calls": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a long wait for the namespace's share of calls": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`The objects of this namespace have used their share of the calls of another namespace's bot, so the call "edit channel" is delayed. `+

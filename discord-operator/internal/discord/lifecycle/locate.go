@@ -54,9 +54,9 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 }
 
 // PositionAmong returns the desired place of an object; nil if the spec has no position. It ignores
-// the positions of paused and observed siblings, because the operator must not correct their places.
-// An observed object counts its observed siblings, because its differences show the order that they
-// would have if all of them were managed.
+// paused siblings. If the object is managed, it also ignores observed siblings, because the operator
+// must not move them. If the object is observed, observed siblings count, because its differences
+// show the order that the specs ask for.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	own := k.Identity(o)
 	if own.Position == nil {
