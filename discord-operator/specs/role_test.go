@@ -338,8 +338,8 @@ var _ = Describe("The members of a DiscordRole", func() {
 		editRole(ctx, r, func(s *roleSpec) { s.Members = s.Members[1:] })
 	})
 
-	It("are checked from time to time, "+
-		"since Discord sends no event when a member loses a role", func(ctx context.Context) {
+	It("get the role back after a user took it, "+
+		"although the bot receives no event about members", func(ctx context.Context) {
 		operator.Stop()
 		operator.Start(ctx, "--live-resync-period=2s", "--resync-period=1s")
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })

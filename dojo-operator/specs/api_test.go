@@ -47,7 +47,7 @@ var _ = Describe("The API of a Dojo", func() {
 		return k8s.Create(ctx, o)
 	}
 
-	It("has a sample with the first users' manifest", func(context.Context) {
+	It("has the sample dojo.yaml, which equals the manifest of the first users", func(context.Context) {
 		sample, err := os.ReadFile("../../deploy/samples/dojo.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sample).To(MatchYAML(firstUsersDojo))

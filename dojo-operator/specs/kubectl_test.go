@@ -116,7 +116,7 @@ var _ = Describe("kubectl dojo", func() {
 		}).WithPolling(time.Second).Should(BeZero(), "the right takes a moment")
 		code, status := kubectlDojoAs(ctx, reader, ns, "status", "tokyo")
 		Expect(code).To(BeZero())
-		Expect(status).To(And(HavePrefix("READY"), ContainSubstring("Not shown, since you may not read it: "),
+		Expect(status).To(And(HavePrefix("READY"), ContainSubstring("Not shown, because you may not read these resources: "),
 			MatchRegexp(`Children +\d+, which you may not read`)))
 		code, tree := kubectlDojoAs(ctx, reader, ns, "tree", "tokyo")
 		Expect(code).To(BeZero())

@@ -249,7 +249,8 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(refetch(theCluster)(ctx)).To(awake)
 	})
 
-	It("gets no pods when another client scales its Deployment", func(ctx context.Context) {
+	It("scales its Deployment back to 0 after another client has scaled it, "+
+		"and has its own replicas after a resume", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))

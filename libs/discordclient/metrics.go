@@ -37,7 +37,7 @@ func NewMetrics() *Metrics {
 				"call was not sent, and discord if Discord answered with 429.",
 		}, []string{"scope", "origin"}),
 		duration: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "discord_request_duration_seconds", Help: "Duration of calls of Discord's REST API that were sent.",
+			Name: "discord_request_duration_seconds", Help: "Duration of the calls that were sent to Discord's REST API.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"method", "route"}),
 		limitedWait: auto.NewHistogramVec(prometheus.HistogramOpts{

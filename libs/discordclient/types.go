@@ -387,7 +387,7 @@ const (
 	FlagMessageContent ApplicationFlags = 1<<18 | 1<<19
 )
 
-// GuildName names a guild.
+// GuildName is the id and the name of a guild of the bot.
 type GuildName struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

@@ -36,7 +36,7 @@ func dojoHints(f facts) []hint {
 		{"Watch it, best in a terminal of its own:", []string{
 			"kubectl get dojos -o wide --watch",
 		}},
-		{"Scale it, also to 0; the Dojo is Ready in both cases:", []string{
+		{"Scale one Dojo to 5 pods and another one to 0; both become Ready again:", []string{
 			"kubectl scale dojo tokyo-jujutsu-high --replicas=5",
 			"kubectl scale dojo kyoto-jujutsu-high --replicas=0",
 		}},

@@ -44,7 +44,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	say(out, "Deleting what this run has created on Discord (a second Ctrl-C would leave it there): %s ...",
 		orNothing(deleted))
 	if len(kept) > 0 {
-		say(out, "Retained on Discord, because it existed before or its deletionPolicy is Retain: %s.",
+		say(out, "Retained on Discord, because of spec.adopt or the deletionPolicy Retain: %s.",
 			strings.Join(kept, ", "))
 	}
 	left, err := s.deleteAll(ctx, objects)

@@ -25,7 +25,8 @@ const keep = "//align:keep "
 // A raised library may require newer versions of other libraries, so align repeats its work.
 const rounds = 5
 
-// align raises each library to the newest version that one of the project's modules compiles.
+// align raises each library, in each module that compiles it, to the newest version in any module. It
+// skips libraries that an //align:keep comment names.
 func align(root string, out io.Writer) error {
 	folders, err := moduleFolders(root)
 	if err != nil {

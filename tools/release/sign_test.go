@@ -36,7 +36,8 @@ func newKey(t *testing.T) string {
 	return prefix + ".key"
 }
 
-// cosign verifies the release as its notes describe, and refuses changed files.
+// checkSignatures runs the commands of the release notes. cosign must refuse an unsigned image,
+// another key, and changed checksums.
 func checkSignatures(t *testing.T, repo, digest, folder string) {
 	t.Helper()
 	run := func(args ...string) (string, error) {

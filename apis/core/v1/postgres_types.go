@@ -627,8 +627,9 @@ type DatabaseStatus struct {
 type UpgradeStep string
 
 const (
-	// UpgradeWaiting waits until the Cluster has a ready primary. Nothing has been
-	// changed yet.
+	// UpgradeWaiting waits until the Cluster has a ready primary. Postgres has not
+	// been changed yet. The upgrade returns to this step if the primary fails
+	// before Upgrading begins.
 	UpgradeWaiting UpgradeStep = "Waiting"
 	// UpgradeBackingUp makes a backup. Without spec.postgres.cluster.backup, it
 	// waits for the annotation core.jutsu.com/upgrade-without-backup. Postgres has

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// use is a command on the API server that from starts.
+// use is a command line, and the function that starts the API server for it.
 type use struct {
 	args string
 	from func(*testing.T) *apitest.Server

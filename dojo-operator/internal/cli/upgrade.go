@@ -76,7 +76,7 @@ func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) 
 	ch.Annotations = map[string]any{corev1api.MinorUpgradeAnnotation: version}
 	outage := "The primary restarts last: requests fail for some seconds."
 	if _, desired, _ := strings.Cut(db.Instances, "/"); desired == "1" {
-		outage = "There is one instance: requests fail until it runs again."
+		outage = "The only instance of Postgres restarts: requests fail until it is ready again."
 	}
 	ch.Means = []string{fmt.Sprintf("Postgres %s of %s becomes %s.", db.Version, d.Name, version), outage}
 	minor, _, _ := strings.Cut(version, "-")

@@ -82,16 +82,16 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 			"Waiting for the %s of the DiscordChannel %s.", object, s.Channel.Name).For(object),
 			conditions.Degraded(corev1api.ReasonWebhookInvalid,
 				"The %s with the URL of the webhook does not exist. discord-operator writes this Secret, unless the "+
-					"DiscordChannel is paused. See `%s`.", object, describe(s.Channel)).For(object))
+					"DiscordChannel is paused or only observed. See `%s`.", object, describe(s.Channel)).For(object))
 	}
 	if url := s.ChannelSecret.Data[discordv1alpha1.WebhookSecretKey]; isWebhook(cfg.WebhookBase, url) {
 		return url, nil
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
 		"The key %q of the %s does not contain a webhook URL that begins with %s, so the operator does not use its value. "+
-			"If discord-operator has the flag --discord-api-url, give dojo-operator this flag with the same URL. Otherwise "+
-			"delete the Secret: `kubectl delete secret %s -n %s`. discord-operator then writes the Secret again, unless the "+
-			"DiscordChannel %s is paused.",
+			"If discord-operator has the flag --discord-api-url, and dojo-operator does not have the same URL, give it to "+
+			"dojo-operator. If the URLs are the same, delete the Secret: `kubectl delete secret %s -n %s`. discord-operator "+
+			"then writes the Secret again, unless the DiscordChannel %s is paused or only observed.",
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 

@@ -68,7 +68,7 @@ func Status(w *world.World, style term.Style) string {
 	out.WriteString(term.Table(slices.DeleteFunc(rows, func(row []string) bool { return row == nil }), 2))
 	out.WriteString(eventLines(w, style))
 	if denied := w.DeniedResources(); len(denied) > 0 {
-		text := "Not shown, since you may not read it: " + strings.Join(denied, ", ")
+		text := "Not shown, because you may not read these resources: " + strings.Join(denied, ", ")
 		out.WriteString(style.Dim(term.Wrap(text, "", width)))
 	}
 	return out.String()

@@ -45,7 +45,8 @@ type View struct {
 // Snapshot returns the current state. Later changes of the view do not change this Snapshot.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports an event or own delete of this channel or role. Absence from a list is no proof.
+// Deleted reports whether an event, or a delete by this bot, has recently removed this channel or
+// role. A later list of channels ends this record. An id that a list lacks may only be hidden.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
