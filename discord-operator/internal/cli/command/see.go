@@ -64,7 +64,7 @@ func (s *session) newInvite() *cobra.Command {
 		`Prints a link. A user who may manage the server on Discord opens it to add the bot, or to give the bot missing
 permissions. The link asks for exactly the permissions that the DiscordServer and the objects of its namespace need. The
 output has the reason for each permission. It also lists the permissions that only objects of other namespaces need; -A
-adds these to the link. If you may not list the objects of all namespaces, the link can lack permissions, and a warning says
+adds these to the link. If you may not list the objects of all namespaces, the link can lack permissions. A warning says
 so.`,
 		func(ctx context.Context, name string) error {
 			w, err := s.world(ctx, name)

@@ -138,8 +138,8 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	cause := fmt.Sprintf("Discord's rate limit%s delays the call %q", limits[l.Scope], l.Op)
 	switch {
 	case l.Blocked() && l.Local:
-		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the bot's calls, so the call %q "+
-			"is delayed", l.Op)
+		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the bot's calls, so the "+
+			"call %q is delayed", l.Op)
 	case l.Blocked():
 		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the call %q", l.Op)
 	case l.ExceedsShare():
