@@ -25,7 +25,8 @@ var smallest = map[string]string{
 	"DiscordChannel": `{groupRef: {name: incidents}, name: alerts}`,
 }
 
-// object returns the smallest object of a kind, with changed fields of the spec (null removes).
+// object returns the smallest object of a kind. change has fields of the spec; null removes a
+// field.
 func object(kind, change string) *unstructured.Unstructured {
 	GinkgoHelper()
 	spec, more := map[string]any{}, map[string]any{}

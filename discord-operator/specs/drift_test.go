@@ -52,7 +52,8 @@ func newManaged(ctx context.Context) *managed {
 	return m
 }
 
-// live omits the position of the channel, because only the order of channels counts.
+// live returns the channel on Discord without its position, because the operator manages only the
+// order of channels.
 func (m *managed) live() discordtest.Channel {
 	ch, _ := discord.Channel(m.channel.Status.ChannelID)
 	ch.Position = 0

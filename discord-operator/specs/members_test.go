@@ -20,7 +20,7 @@ var _ = Describe("The members of two DiscordRoles with 100 members each", SpecPr
 	const (
 		// most is the maximum length of spec.members.
 		most = 100
-		// period is shorter than that of Discord's rate limits, so that the spec ends soon.
+		// period is shorter than the period of Discord's rate limits, so that the spec ends soon.
 		period = 300 * time.Millisecond
 	)
 

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The operator sets this finalizer before it sends a create.
+// finalizerForged sets the finalizer that the operator itself sets before it sends a create.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A finalizer of the operator that a user has forged", func() {

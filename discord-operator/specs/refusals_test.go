@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// If so many refusals counted for the DiscordServer's namespace, the bot's calls would stop.
+	// So many refusals would stop the bot's calls if they counted for the DiscordServer's
+	// namespace.
 	refusedEdits = 230
-	// The operator tolerates 9,000 refusals. A namespace may cause a twentieth of the rest.
+	// The operator tolerates 9,000 refusals in ten minutes. A namespace may cause a twentieth of
+	// the refusals that remain.
 	tenantRefusals = 9000 / 20
 )
 

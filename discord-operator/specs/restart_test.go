@@ -20,7 +20,8 @@ func (w *world) eventuallyLeads(ctx context.Context) {
 	w.expectIdle(ctx)
 }
 
-// settle triggers the server's reconcile, which would otherwise follow two seconds later.
+// settle triggers the server's reconcile, which would otherwise follow at least two seconds
+// after a change of one of the server's objects.
 func (m *managed) settle(ctx context.Context) {
 	GinkgoHelper()
 	reconcileAgain(ctx, m.server)

@@ -20,7 +20,7 @@ import (
 // The operator is built with the race detector, and runs with the settings of deploy/. Each process
 // of the test runner has its own cluster, Discord and operator.
 const (
-	// soon is for immediate actions on a busy machine.
+	// soon is the time limit for an immediate action of the operator on a busy machine.
 	soon = 30 * time.Second
 	// recoveryWait is longer than the delay of the simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
@@ -58,7 +58,8 @@ func startDiscord(context.Context) (environment.DiscordAPI, error) {
 	return discord, err
 }
 
-// limits omits the limit of identify calls, because the operator starts often.
+// limits returns Discord's rate limits without the limit of identify calls, because the operator
+// starts often.
 func limits() *discordtest.Limits {
 	l := discordtest.DefaultLimits()
 	l.Identify = discordtest.Rate{}

@@ -26,7 +26,8 @@ const (
 	latest = "7s"
 )
 
-// listed replaces Discord's lists of webhooks, for times requests per route (0: no limit).
+// listed makes Discord answer the next requests for webhooks with the list all. times is the number
+// of these requests per route; 0 means no limit.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// everything omits Administrator.
+// everything has the permissions of the bot in most specs. It does not contain Administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks

@@ -21,8 +21,8 @@ import (
 
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the CRDs of a group until the spec ends. With plurals, it deletes only the CRDs
-// of these kinds.
+// uninstall deletes the CRDs of a group, and creates them again when the spec ends. With plurals,
+// it deletes only the CRDs of these kinds.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)

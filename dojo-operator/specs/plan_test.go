@@ -126,7 +126,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	return report
 }
 
-// expectPlanned ignores repeated writes, and writes of the status.
+// expectPlanned expects that the operator sends the planned writes. It ignores repeated writes, and
+// writes of the status.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
 	hashed := report.hashed()

@@ -82,7 +82,7 @@ func (r planReport) endOf(name string) (ready bool, problems []string) {
 	return false, nil
 }
 
-// hashed returns the planned writes with an unknown hash in the name, which "*" replaces.
+// hashed returns the planned writes with an unknown hash in the name. "*" replaces each hash.
 func (r planReport) hashed() map[string]bool {
 	hashed := map[string]bool{}
 	for _, w := range r.writes() {
@@ -101,7 +101,8 @@ func (r planReport) distinct(hashed map[string]bool) []string {
 	return distinctWrites(planned, hashed)
 }
 
-// distinctWrites returns each write once, without writes of the status and those in unplanned.
+// distinctWrites returns each write once. It leaves out writes of the status, and writes in
+// unplanned.
 func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	for _, w := range all {
 		if hashed[withoutHash(w)] {

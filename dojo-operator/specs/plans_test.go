@@ -43,7 +43,7 @@ import (
 //
 // A change is not planned if the operator does not come to rest, the Dojo is deleted, the namespace
 // has more than eight Dojos, or the plan ends with exit code 2. A planned change is not compared if
-// it fails because of a conflict, or if the operator restarts with other flags after it.
+// it fails because of a conflict, or if the operator then restarts with other flags.
 //
 // A plan assumes success. It cannot show failures of other controllers, passed deadlines, and
 // refusals that only the operator gets, because dry runs have the user's rights.
@@ -79,7 +79,8 @@ type planningClient struct {
 	faults []string
 }
 
-// openWindow is the window of the last change. The operator's writes in it count for this change.
+// openWindow is the window of the last change. The operator's writes in this window are compared
+// with the plan of the change.
 type openWindow struct {
 	planOutcome
 	dojo    client.ObjectKey
@@ -195,7 +196,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// file writes the manifest of the change, and all Dojos that are not Ready: they cause writes, too.
+// file writes a manifest with the change. It adds the other Dojos that are neither Ready nor being
+// deleted, because the operator may send writes for them too.
 func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, first map[string]any) (string, error) {
 	all := &corev1api.DojoList{}
 	if err := c.List(ctx, all, client.InNamespace(changed.Namespace)); err != nil {
@@ -245,8 +247,8 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
-// successfulWrites ignores writes of the status. The parameter from is the number of the operator's
-// earlier requests, which it ignores too.
+// successfulWrites ignores writes of the status, and the operator's first requests. The parameter
+// from is the number of these first requests.
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {
@@ -257,7 +259,8 @@ func successfulWrites(namespace string, from int) (all []string) {
 	return all
 }
 
-// writeIn returns "" if the event is not a successful write in the namespace.
+// writeIn returns the write of an event, or "" if the event is not a successful write in the
+// namespace.
 func writeIn(namespace string, e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || strings.Contains(e.RequestURI, "dryRun=") ||
 		e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {

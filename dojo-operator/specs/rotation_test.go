@@ -198,7 +198,7 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 }
 
 // refusedPods returns a function that lists the running pods with credentials that Postgres
-// refused. Terminating pods count, because they may still serve requests.
+// refused. The list includes terminating pods, because they may still serve requests.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"
 	dojo = dojo.DeepCopy()

@@ -52,7 +52,8 @@ var _ = Describe("A suspended Dojo", func() {
 		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
 		return pods.Items, err
 	}
-	// orderOf ignores repeated writes: before an apply, the operator may patch managedFields.
+	// orderOf returns the writes to the Deployment and the Cluster. It drops repeated writes:
+	// before an apply, the operator may patch managedFields.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")

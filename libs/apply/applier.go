@@ -187,7 +187,8 @@ func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// changed ignores the status, which other clients change concurrently.
+// changed reports whether a write has changed an object. It ignores the status, which other clients
+// change concurrently.
 func changed(before, after client.Object) bool {
 	state := func(o client.Object) []any {
 		return []any{version(o), o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences()}

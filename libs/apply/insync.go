@@ -182,7 +182,8 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches ignores the UID of the controller's owner reference, because recordOf removes the UID.
+// matches reports whether at identifies the list item. It ignores the UID of the controller's owner
+// reference, because recordOf removes the UID from at.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -283,7 +284,8 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports whether a Secret has the labels and owner owns the keys. It reads no values.
+// SecretInSync reports whether a Secret has the labels, and whether owner owns all keys. It reads
+// no values.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

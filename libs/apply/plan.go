@@ -34,7 +34,8 @@ type Object struct {
 	// Desired has exactly the fields that we want to own. Live is the existing object, or nil.
 	Desired *unstructured.Unstructured
 	Live    client.Object
-	// After lists objects to write first. If such an object fails or is skipped, so is this object.
+	// After lists objects to write first. If the write of such an object fails or is skipped, the
+	// write of this object is skipped.
 	After []expectations.Key
 	// Part is the part of the owner, as in conditions.Issue.
 	Part string
@@ -47,7 +48,8 @@ type Object struct {
 	// synced: Sync planned the write, so Unchanged records the object if it stays out of sync.
 	synced  bool
 	Invalid Refusal
-	// ReplaceSpec replaces the whole spec if fields of other clients make an apply invalid.
+	// ReplaceSpec replaces the whole spec after an invalid apply, because fields of other clients
+	// may be the cause.
 	ReplaceSpec map[string]any
 }
 
@@ -82,7 +84,8 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync plans a write like [Write]. It returns nil if the object is in sync or listed in unchanged.
+// Sync plans a write like [Write]. It returns nil if the object is in sync, or if unchanged has the
+// same fingerprint of the object.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {

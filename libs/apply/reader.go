@@ -70,7 +70,8 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 	return &secret, nil
 }
 
-// ConfirmAbsent asks the API server, because a lagging cache would cause a second random password.
+// ConfirmAbsent reads a Secret's metadata from the API server, and returns nil if the Secret is
+// missing. With a lagging cache, the operator would create a second random password.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

@@ -45,8 +45,8 @@ func (a *Applier) invalid(o *Object) Refusal {
 }
 
 // failure converts an API server's error into an issue or an error. It omits the text of an error
-// about a Secret, because that text may quote the Secret. Writes without values of the spec pass no
-// refusal for invalid objects.
+// about a Secret, because that text may quote the Secret. invalid is the refusal for an invalid
+// object; it is empty if the write contains no values of the spec.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {

@@ -10,7 +10,8 @@ import (
 // TypePaused is the type and the reason of a condition that exists only on a paused object.
 const TypePaused = "Paused"
 
-// SetPaused adds or removes the condition Paused, and copies its reason and message to Ready=True.
+// SetPaused adds or removes the condition Paused. If it adds Paused and Ready is True, Ready gets
+// the same reason and message.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

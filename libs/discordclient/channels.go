@@ -11,7 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// ListChannels returns all channels and categories of a guild, ordered by id.
+// ListChannels returns the channels and categories of a guild, ordered by id. Discord omits
+// channels that the bot may not view.
 func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*Channel, error) {
 	cl := get("list channels", "/guilds/{guild_id}/channels", discordgo.EndpointGuildChannels(guildID))
 	list, err := result[[]*Channel](ctx, c, cl, nil, guildID)
@@ -62,7 +63,7 @@ func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	return c.do(ctx, cl, nil, nil, id)
 }
 
-// MoveChannels changes the positions of channels. Discord accepts no audit log reason for it.
+// MoveChannels changes the positions of channels. This call has no audit log reason.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []Move) error {
 	if len(moves) == 0 {
 		return nil

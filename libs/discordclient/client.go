@@ -52,8 +52,8 @@ func (c *Client) Options() Options { return c.opts }
 type Stats struct {
 	TokenRefused    bool
 	GlobalRemaining int // calls that GlobalPerSecond still allows in this second
-	// These count the responses with status 401, 403 and 429 in the last ten minutes to all Clients
-	// that share Options.Invalid.
+	// Unauthorized, Forbidden and TooMany are the numbers of responses with status 401, 403 and 429
+	// in the last ten minutes, summed over all Clients that share Options.Invalid.
 	Unauthorized, Forbidden, TooMany int
 }
 
@@ -64,7 +64,8 @@ func (c *Client) Stats() Stats {
 	return s
 }
 
-// Done is closed once the token is refused. [Client.Err] then returns the reason.
+// Done returns a channel that is closed once the token is refused. [Client.Err] then returns the
+// reason.
 func (c *Client) Done() <-chan struct{} { return c.usable.Done() }
 
 // Err returns an *[Error] of ClassBadToken once the token is refused, otherwise nil.
@@ -75,8 +76,8 @@ func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error that CreateChannel would return before it sends a request.
-// Call it before you persist the intent to create.
+// MayCreateChannel returns an error if a refused token, a rate limit or an outage would keep
+// CreateChannel from sending its request. Call it before you persist the intent to create.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// A call is not repeated for firstDenial after its first denial, and for nextDenial after each
-// further denial. The pauses end, because Discord sometimes denies a call by mistake.
+// While its circumstances stay equal, a call is not repeated for firstDenial after its first
+// denial, and for nextDenial after each further denial. The pauses end, because Discord sometimes
+// denies a call by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
@@ -36,7 +37,7 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers selects writes and lists of webhooks. Other reads are rare.
+// remembers reports whether the call is a write or a list of webhooks. Other reads are rare.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
@@ -76,7 +77,8 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// The values of other fields do not decide a denial: if Discord denies one topic, it denies all.
+// permissionFields are the fields whose values can decide a denial. The value of a topic, for
+// example, cannot: if Discord denies one topic, it denies every topic.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

@@ -42,7 +42,8 @@ type collector struct {
 	fields  *[]Field
 }
 
-// Discord's tree of errors mirrors the request's JSON and has a field's errors under "_errors".
+// walk collects the rejected fields of Discord's tree of errors. The tree mirrors the request's
+// JSON and has a field's errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -65,7 +66,8 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// Discord sends these codes as strings, although its OpenAPI description says integer.
+// leaves collects the errors of one field. It reads codes of any JSON type: Discord sends strings,
+// although its OpenAPI description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`

@@ -61,7 +61,8 @@ func (e *RateLimited) Queued() bool {
 // ExceedsShare reports whether the tenant has used up its half of [Options].GlobalPerSecond.
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
-// Blocked reports a refusal by Cloudflare, or a pause after too many refusals. Both may recur.
+// Blocked reports whether Cloudflare refused the call, or the Client pauses after too many
+// refusals. Both may recur.
 func (e *RateLimited) Blocked() bool { return e.Scope == ratelimit.ScopeBlocked }
 
 func (e *RateLimited) Error() string {

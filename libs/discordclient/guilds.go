@@ -31,7 +31,8 @@ func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	return withdrawn(c.do(ctx, cl, nil, nil, id))
 }
 
-// withdrawn turns the 404 or 405 of a removed route into ClassDenied.
+// withdrawn turns ClassInvalid into ClassDenied if the response has no code of Discord, such as the
+// 404 or 405 of a removed route.
 func withdrawn(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
 		e.Class = ClassDenied

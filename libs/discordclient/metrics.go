@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Metrics counts the calls of all Clients, without labels for bots and guilds. nil counts nothing.
+// Metrics counts the calls of all Clients, without labels for bots and guilds. A nil *Metrics
+// counts nothing.
 type Metrics struct {
 	prometheus.Collector
 	requests    *prometheus.CounterVec

@@ -44,8 +44,9 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether Discord's name live needs no rename to want. answered is the name
-// in Discord's response to the last create or rename with want; empty if unknown.
+// SameChannelName reports whether a channel whose name in Discord is live needs no rename if its
+// desired name is want. answered is the name in Discord's response to the last create or rename
+// with want; empty if unknown.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

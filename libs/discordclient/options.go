@@ -85,8 +85,8 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// ParseAPIURL parses the address of an API and appends "/api/v10" or "/v10" if it is missing. A
-// user or query, which may be secret, is an error that does not quote it.
+// ParseAPIURL parses the address of an API and appends "/api/v10" or "/v10" if it is missing. An
+// address with a user or a query is an error, which does not quote them: they may be secret.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -108,7 +108,8 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// Without pings, each call on a dead HTTP/2 connection would time out.
+// defaultTransport pings its HTTP/2 connections. Otherwise each call on a dead connection would
+// time out.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -29,7 +29,8 @@ type RoleEdit struct {
 	Mentionable Change[bool]             `json:"mentionable,omitzero"`
 }
 
-// The bot can write only roles below its own highest role.
+// Routes of calls for roles. The bot can change, give and take only roles below its own highest
+// role.
 const (
 	routeRoles      = "/guilds/{guild_id}/roles"
 	routeRole       = "/guilds/{guild_id}/roles/{role_id}"

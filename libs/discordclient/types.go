@@ -36,7 +36,7 @@ type Channel struct {
 	// Minutes until Discord hides a new thread: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
-	// PositionUnknown is true if a Discord-compatible server omitted the position; it is then 0.
+	// PositionUnknown is true if a Discord-compatible server omitted Position, which is then 0.
 	PositionUnknown bool `json:"-"`
 
 	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 is no limit. An
@@ -319,7 +319,7 @@ var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
 // WithCommunity returns [GuildEdit].Features that enable Community and keep the mutable features.
-// It needs an administrator, and the edit must name the rules and public updates channels:
+// The bot must be an administrator, and the edit must set the rules and public updates channels:
 // https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {

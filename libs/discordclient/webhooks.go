@@ -11,7 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL uses the configured API address, because a response could name another host.
+// withURL sets the webhook's URL. It uses the configured API address, because a response could name
+// another host.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
 		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())

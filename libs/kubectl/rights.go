@@ -29,7 +29,7 @@ func (r Right) String() string {
 	return strings.TrimSuffix(r.Verb+" "+r.Kind.Resource()+"/"+r.Subresource, "/")
 }
 
-// May asks the API server whether the user has a right. Every user may do that.
+// May asks the API server whether the user has a right. By default, every user may ask.
 func (p *Plugin) May(ctx context.Context, namespace string, r Right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{

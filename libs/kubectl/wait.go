@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// A command polls, because a watch would need the right "watch".
+	// pollInterval is the pause of Poll, which does not watch: a watch would need the right
+	// "watch".
 	pollInterval = time.Second
 	// followInterval is for the flag -w.
 	followInterval = 2 * time.Second

@@ -46,7 +46,7 @@ type Options struct {
 // Manager is a manager with clients that write only while the process leads.
 type Manager struct {
 	ctrl.Manager
-	// Fence guards writes without the manager's clients. It is nil without leader election.
+	// Fence is for writes that do not use the manager's clients. It is nil without leader election.
 	Fence *fence.Fence
 }
 
@@ -130,7 +130,8 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 	}
 }
 
-// synced does not check the leadership, because a standby must be ready too.
+// synced returns a check that the caches of kinds have synced. It ignores leadership, because a
+// standby must be ready too.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {

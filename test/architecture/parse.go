@@ -14,7 +14,7 @@ type row struct {
 	text     string
 	packages []string
 	imports  []string
-	// The packages of all rows of a section may use its imports.
+	// Each package of a row may also import the packages in section.imports.
 	section *section
 }
 
@@ -112,7 +112,7 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does, except that the result may contain a word several times.
+// braces expands {a,b} as a shell does, except that nested braces may give a word several times.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

@@ -35,7 +35,8 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant works in the benchmark's namespace, while another tenant attacks the operator.
+// tenant creates, edits and deletes objects in the benchmark's namespace, while another tenant
+// attacks the operator.
 type tenant struct {
 	object func(i int) client.Object
 	// beside returns objects that the tenant creates before its object, and deletes after it.

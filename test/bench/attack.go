@@ -198,7 +198,8 @@ func dojoReferences(_ context.Context, s *stage, n int) background {
 	})
 }
 
-// refusedTokens edits the Secret of a refused token each second.
+// refusedTokens creates DiscordServers whose token Discord refuses, and edits their Secret each
+// second.
 func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
@@ -243,7 +244,8 @@ func refusedServer(s *stage, i int) client.Object {
 // wrongToken has the form of a bot token, because the operator sends only such texts to Discord.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences creates channels that name the victim's group or server, channel and Secret.
+// channelReferences creates channels that name a group or a server of the victim, and the victim's
+// channel and Secret.
 func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
 	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {

@@ -22,8 +22,9 @@ const (
 	unknown significance = "too few runs"
 )
 
-// enough is the least number of runs per report for p < 0.05: only in 2 of the 70 orders of 4 and 4
-// values, one report has the 4 lowest values.
+// enough is the least number of runs per report with which p can be below 0.05. The values of two
+// reports with 4 runs each have 70 possible orders. In 2 of these orders, all values of one report
+// are below all values of the other report.
 const enough = 4
 
 type compared struct {

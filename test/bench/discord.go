@@ -82,7 +82,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// Lower bounds: one write for the finalizer, one for the status, and one for a webhook's Secret.
+// addChannelWrites adds the writes per channel. Their lower bounds are one write for the finalizer,
+// one for the status, and one for a webhook's Secret.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {

@@ -67,7 +67,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// After the last child, the time until Ready depends mainly on the cluster.
+// addLastChild adds the time until the last child is written. From then on, the time until Ready
+// depends mainly on the cluster.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment

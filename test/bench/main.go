@@ -25,7 +25,7 @@ import (
 type options struct {
 	dojos   []int
 	secrets int
-	// channels has numbers of channels per guild, without the groups' categories.
+	// channels lists the numbers of channels per guild to measure, not counting categories.
 	channels  []int
 	guilds    int // the number of guilds with 50 channels each
 	webhooks  []bool

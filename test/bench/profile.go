@@ -71,7 +71,8 @@ func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }
 
-// apiServerProfiled requires a flag, because symbolizing costs the API server CPU time.
+// apiServerProfiled runs work. It writes profiles only with --profile-api-server, because
+// symbolizing costs the API server CPU time.
 func (b *bench) apiServerProfiled(ctx context.Context, s *stage, file string, work func()) {
 	if !b.profileAPIServer {
 		work()

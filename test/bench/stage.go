@@ -25,7 +25,7 @@ const (
 	// Fake nodes have unlimited capacity.
 	nodes     = 5
 	namespace = "bench"
-	// poll is the precision of figures without a watch.
+	// poll is the interval, and thus the precision, of figures that no watch measures.
 	poll = 5 * time.Millisecond
 	// A wait fails after waitLimit plus waitMore per object.
 	waitLimit = 10 * time.Minute
@@ -71,7 +71,8 @@ func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd
 
 type failure struct{ error }
 
-// check panics for onStage, so only the scenario's own goroutine may call it.
+// check panics if err is not nil. onStage recovers only in the goroutine that runs measure, so no
+// other goroutine may call check.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})

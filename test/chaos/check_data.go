@@ -153,9 +153,11 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 
 // missing returns the reason why a committed row is lost, or "". These rows are not lost:
 //   - the database has the row, and either Postgres starts or a Backup in the Dojo's status has it;
-//   - a user has deleted the Cluster, or the Dojo with the reclaimPolicy Delete (then a requested
-//     final Backup must have the row);
-//   - a user asked for an upgrade without a backup, and the upgrade failed.
+//   - a user has deleted the Cluster;
+//   - a user has deleted the Dojo with the reclaimPolicy Delete, and a final Backup has the row if
+//     the Dojo requested a final backup and the Cluster is gone;
+//   - the database has the row, but Postgres does not start, and the Dojo is gone, requests no
+//     backups or has the annotation for an upgrade without a backup.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)

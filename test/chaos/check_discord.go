@@ -265,7 +265,7 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// checkOrder expects the guild to list channels and categories in the order that users see.
+// checkOrder expects sibling channels and categories in the order of their spec.position.
 func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {

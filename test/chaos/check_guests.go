@@ -60,7 +60,8 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest finds objects that are not reconciled, or Ready with permissions above the ceiling.
+// guestAtRest checks that an object of the guest is reconciled, and is not Ready with permissions
+// above the ceiling.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -140,7 +141,8 @@ func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) 
 	return wrong
 }
 
-// When the operator moves a role, Discord also moves the roles beside it.
+// onlyMoved reports whether an entry changes only positions. When the operator moves a role,
+// Discord also changes the positions of other roles.
 func onlyMoved(e discordtest.AuditEntry) bool {
 	for _, c := range e.Changes {
 		if c.Key != "position" {

@@ -158,7 +158,8 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// If the database is in another Cluster, the operator moves no data: the reason is ChildRefused.
+// expectDojo returns ChildRefused if the database is in another Cluster, because the operator moves
+// no data.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}

@@ -66,7 +66,8 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// The operator waits if the audit log lost the creates of several roles of this name.
+// expectRole returns CreatePending if the audit log lost the creates of several roles with this
+// name: the operator then waits.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {

@@ -26,7 +26,8 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// A leader that is frozen for longer than its Lease continues as if it were still the leader.
+// freezeOperator freezes a replica. A leader that is frozen for longer than its Lease then
+// continues as if it were still the leader.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -36,8 +37,9 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", k.name, while), nil
 }
 
-// freezeLeaders freezes one replica of each operator, and then the second, for longer than a Lease.
-// A former and a new leader then both find channels that a user has deleted meanwhile.
+// freezeLeaders freezes one replica of each operator for longer than a Lease, and then the other.
+// A user deletes channels before a frozen replica continues. So the former leader and the new
+// leader both find these channels deleted.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond

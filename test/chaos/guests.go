@@ -203,7 +203,8 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
-// If a resource would stay on Discord, the deletion waits for releaseGuests.
+// deleteGuest deletes an object of the guest. If the object's resource would remain on Discord, the
+// operator completes the deletion only after releaseGuests.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
 	ctx, cancel := r.withTimeout(ctx)

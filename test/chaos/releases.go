@@ -21,7 +21,8 @@ const (
 	releaseSlots = 3
 	// releaseLabel is the label app.kubernetes.io/name of release steps (Jobs before a new image).
 	releaseLabel = "dojo-release"
-	// brokenImages cannot be pulled, so their release steps never succeed.
+	// brokenImages is the prefix of images that cannot be pulled, so their release steps never
+	// succeed.
 	brokenImages = "registry.invalid/"
 )
 

@@ -171,7 +171,8 @@ func (r *run) restoreCollector(ctx context.Context) error {
 	return nil
 }
 
-// awaitReconciled returns the remaining violations after roundTimeout.
+// awaitReconciled waits until there are no violations. After roundTimeout, it returns the remaining
+// violations.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {

@@ -10,7 +10,8 @@ import (
 
 type secrets struct{ environment.Secrets }
 
-// Users write shorter values by hand. These values are not secret.
+// shortest is the least length of a secret. Shorter values, which users write by hand, are not
+// secret.
 const shortest = 12
 
 func (s *secrets) add(secret string) {

@@ -109,7 +109,8 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// Without changed limits for names, topics and Gateway connections, a run would take hours.
+// startDiscord relaxes the limits for names, topics and Gateway connections. With Discord's own
+// limits, a run would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second

@@ -67,8 +67,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel asks for a webhook Secret with the name of another tenant's Secret, and sometimes to
-// adopt a channel of that tenant.
+// abuseChannel creates a DiscordChannel whose webhook Secret has the name of another tenant's
+// Secret. Sometimes the DiscordChannel also tries to adopt a channel of that tenant.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}

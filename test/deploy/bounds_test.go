@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a CEL rule that limits a field of a Kubernetes type without limits in its schema.
+// rule is a part of a CEL rule of the field at. The CEL rule limits a field whose Kubernetes type
+// sets no limit in the schema.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -91,7 +92,8 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// The API server refuses rules for strings in nested lists: their estimated cost is too high.
+// unbounded maps each kind to fields without a limit: strings in nested lists. The API server
+// refuses rules for such fields, because the estimated cost of the rules is too high.
 var unbounded = map[string][]string{
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The page names all kinds that an application needs and that are deleted with the Dojo.
+// docs/platform/leaving.md names all kinds that an application needs and that are deleted with the
+// Dojo.
 func TestChildrenToSave(t *testing.T) {
 	g := NewWithT(t)
 	page := text(t, "docs/platform/leaving.md")

@@ -153,7 +153,8 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf parses the objects of our kinds in a code block, and completes a Dojo with only a spec.
+// objectsOf parses the objects of our kinds in a code block. It makes a Dojo of a document that has
+// a spec but no kind.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))

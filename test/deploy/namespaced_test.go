@@ -121,7 +121,8 @@ func TestNamespaced(t *testing.T) {
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
 		for _, o := range teamObjects(t, namespace) {
-			// The API server refuses all objects that a new quota counts until its status is known.
+			// Until the status of a new quota is known, the API server refuses all objects that the
+			// quota counts.
 			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
 				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {

@@ -21,8 +21,9 @@ const (
 	metricsPort  = 9187
 )
 
-// The pod labels are copied from pkg/specs/pods.go and jobs.go of CloudNativePG 1.30. test/e2e
-// compares them with real pods.
+// confinesTeams evaluates the policies for peers with CloudNativePG's pod labels. The labels are
+// copied from pkg/specs/pods.go and jobs.go of CloudNativePG 1.30. test/e2e compares them with the
+// labels of real pods.
 func (n *namespaced) confinesTeams(t *testing.T) {
 	g := NewWithT(t)
 	var policies networkingv1.NetworkPolicyList

@@ -23,7 +23,8 @@ import (
 // refusal is a manifest, and the expected message of the policies ("" if they accept it).
 type refusal struct{ object, message string }
 
-// The API server needs time to compile new policies and to see new namespaces.
+// expectRefusals repeats each request, because the API server needs time to compile new policies
+// and to see new namespaces.
 func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	t.Helper()
 	g := NewWithT(t)
@@ -269,8 +270,9 @@ var whileDeleted = map[string]string{
 	`{"postgres": {"cluster": {"backup": {"schedule": "0 2 * * *", "method": "Plugin", "plugin": {"name": "x"}}}}}`: "backups",
 }
 
-// The policy refuses a new spec.serviceAccountName despite the annotation of the namespace, but
-// accepts edits of a Dojo that already has one.
+// The policy refuses a new spec.serviceAccountName other than default, even if the annotation of
+// the namespace allows it. The policy accepts other edits of a Dojo that already has a
+// serviceAccountName.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

@@ -43,8 +43,8 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets omits the ClusterRoles that components/namespaced revokes: their bindings have
-// no subjects.
+// mayDeleteSecrets returns the roles that permit the deletion of Secrets. It omits the ClusterRoles
+// that components/namespaced revokes: the bindings of these ClusterRoles have no subjects.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

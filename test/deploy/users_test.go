@@ -47,7 +47,7 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	// Aggregation is asynchronous, and the authorizer sees new rules later.
+	// Aggregation is asynchronous, and the authorizer sees new rules only after a delay.
 	g.Eventually(func() (missing []string) {
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},

@@ -114,7 +114,8 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// A called workflow has at most the permissions of its caller, so callers must grant them.
+// A called workflow has at most the permissions of its caller, so a caller must grant all
+// permissions that the called workflow needs.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string

@@ -69,7 +69,8 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// A second process of an operator would only wait for the Lease, so idle returns an error.
+// idle returns an error if the operator's Deployment has replicas or if a process holds the Lease:
+// a second process would only wait for the Lease.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {

@@ -24,7 +24,7 @@ type dependency struct {
 	name string
 	// This CustomResourceDefinition exists if and only if the dependency is installed.
 	detectedBy string
-	// released returns the path of the manifest in a Go module, with the version that tools/ pins.
+	// released returns the path of the manifest in the Go module that tools/ pins.
 	released func(context.Context) (string, error)
 }
 

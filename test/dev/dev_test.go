@@ -310,7 +310,8 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// The operators sent each request as their ServiceAccount, and the API server forbade none.
+// actsAsServiceAccounts expects that the operators sent each request as their ServiceAccount, and
+// that the API server forbade none.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}

@@ -91,7 +91,8 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall returns an error if an operator still runs or if it would delete objects of users.
+// uninstall returns an error if an operator still runs, or if the deletion of the kinds would
+// delete objects of users.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -171,7 +172,8 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove keeps the namespace if a user may have created objects in it.
+// remove deletes an operator's objects. It keeps the namespace if a user may have created objects
+// in the namespace.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {

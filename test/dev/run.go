@@ -119,9 +119,10 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Alertmanager posts alerts to the simulated Discord, so pods must be able to reach the address.
+// startDiscord by default listens on an address that pods can reach, because Alertmanager posts
+// alerts to the simulated Discord.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	// The file stays, so that the token in the user's Secret stays valid.
+	// All runs use the same file, so that the token in the user's Secret remains valid.
 	token, err := project.Path("out", "dev", "discord-bot.token")
 	if err != nil {
 		return err

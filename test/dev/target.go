@@ -133,7 +133,7 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// Only the owner may read the kubeconfig, which impersonates a user.
+// kubeconfigAs writes a kubeconfig that impersonates user. Only the file's owner may read it.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

@@ -10,7 +10,8 @@ import (
 )
 
 // The ByHand methods act as a Discord user with all permissions and without rate limits. They cause
-// the same events and audit log entries as REST calls. They panic if the object does not exist.
+// events and audit log entries, as REST calls do. They panic if the guild, channel, role or webhook
+// does not exist.
 
 // Guild returns a copy of a guild with its channels, roles, members, messages and audit log.
 func (s *Server) Guild(id string) Guild {
@@ -74,7 +75,8 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.RemoveChannel(g, ch)
 }
 
-// CreateRoleByHand creates a role at r.Position, at least 1. Several roles may share a position.
+// CreateRoleByHand creates a role at r.Position, or at position 1 if r.Position is lower, and
+// returns the role's id. Several roles may share a position.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -138,7 +140,7 @@ func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
 	s.discord.ReplaceGuild(g, after, g.OwnerID, "")
 }
 
-// CreateWebhookByHand creates a webhook that belongs to no application. The result has its token.
+// CreateWebhookByHand creates a webhook of no application. The returned webhook has its token.
 func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -28,9 +28,10 @@
 //
 // # Options for stricter tests
 //
-//   - Options.Weakness makes reads and edits find the state before the last write, or no object
-//     [C], because Discord promises only eventual consistency [D]. The duration is a guess.
-//     Weakness also causes 401 (4004 over the Gateway), 403 and 5xx without a reason [C].
+//   - Options.Weakness makes reads return the state before the last write, and makes reads and
+//     edits find no object [C], because Discord promises only eventual consistency [D]. The
+//     duration is a guess. Weakness also causes 401 (4004 over the Gateway), 403 and 5xx without a
+//     reason [C].
 //   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of other users.
 //     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores the query parameter
 //     target_id, which is in [S] but not in [D].
@@ -75,8 +76,8 @@
 //   - The time for which a session can be resumed (Options.SessionLife). The order of the events
 //     when a role or channel is deleted or hidden. The close code 4002 for an IDENTIFY without
 //     properties.
-//   - Changes of name and topic count together (Limits.NameAndTopicApart), and their 429 has scope
-//     shared.
+//   - Changes of name and topic share one rate limit (unless Limits.NameAndTopicApart is set), and
+//     the 429 of this limit has scope shared.
 //   - The order of the checks of a call: permissions, fields of the body, quantity limits.
 //   - The code for an icon of more than 1024 by 1024 pixels, and for an animated icon without
 //     ANIMATED_ICON. The hash of an icon depends on its content.
@@ -86,7 +87,7 @@
 //     refuses the edit, instead of raising them. The error codes of this refusal.
 //   - The HTTP statuses of several error codes, and the codes of some nested errors. POST /guilds
 //     is refused, because bots can no longer create guilds.
-//   - Which permissions count for a change of overwrites, and for a create in a category.
+//   - Which permissions a change of overwrites requires, and a create in a category.
 //   - The positions of new channels. Channels keep their positions when their category is deleted.
 //   - A new role shares position 1 with others. Positions of roles are stored as sent. Which moves
 //     of roles are refused, and which changes of roles of bots, integrations and boosts.

@@ -21,7 +21,8 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx status at once, and executes the call after the duration late.
+// GiveUp answers with the given 5xx status at once, and executes the call when the duration `late`
+// has passed.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -36,7 +37,7 @@ func DropAfter() Action { return Action{Effect: true, Drop: true} }
 // negative, the last -n bytes are missing.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow delays the execution by the duration before, and the response by the duration after.
+// Slow delays the execution by `before`. After the execution, it delays the response by `after`.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }

@@ -97,7 +97,8 @@ const (
 // DefaultLimits returns Discord's known limits.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// StrictLimits returns DefaultLimits with guessed figures for limits that Discord does not publish.
+// StrictLimits returns DefaultLimits with guesses for limits that Discord does not publish: sliding
+// windows, shared buckets, and limits of creates.
 func StrictLimits() *Limits { return limits.Strict() }
 
 // NoRateLimits returns only the quantity limits, for tests that must not wait.
@@ -106,8 +107,10 @@ func NoRateLimits() *Limits { return limits.None() }
 // Routes returns all simulated REST routes in the form "METHOD /template", sorted.
 func Routes() []string { return rest.Routes() }
 
-// NormaliseName returns the stored name of a text, announcement, forum or media channel.
+// NormaliseName returns the name that Discord stores if a client sends this name for a text,
+// announcement, forum or media channel.
 func NormaliseName(name string) string { return channels.NormaliseName(name) }
 
-// SnowflakeAt returns the smallest id of time t, for `after=` in audit log queries.
+// SnowflakeAt returns the smallest id that an object created at t can have, for `after=` in audit
+// log queries.
 func SnowflakeAt(t time.Time) uint64 { return model.SnowflakeAt(t) }

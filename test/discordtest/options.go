@@ -14,7 +14,8 @@ import (
 type Options struct {
 	// Listen is the TCP address for Start; default "127.0.0.1:0" (a free port on loopback).
 	Listen string
-	// PublicURL is the base URL for clients, without a trailing slash; default: address of Start.
+	// PublicURL is the base URL for clients, without a trailing slash; default: http:// and the
+	// address that Start listens on.
 	PublicURL string
 	// Clock is the initial time; zero means now.
 	Clock time.Time
@@ -32,12 +33,13 @@ type Options struct {
 	AuditDelay time.Duration
 	// AuditJitter is the maximum of a further random delay, which may reorder entries; default 0.
 	AuditJitter time.Duration
-	// IgnoreTargetID ignores target_id in audit log queries. Only the OpenAPI description has it.
+	// IgnoreTargetID ignores target_id in audit log queries. Only Discord's OpenAPI
+	// description has this parameter.
 	IgnoreTargetID bool
 	// HeartbeatInterval is the interval in HELLO; default 41.25 s. A client without heartbeats gets
 	// close code 4009 after one and a half intervals.
 	HeartbeatInterval time.Duration
-	// SessionLife is the time to resume a disconnected session (undocumented); default 3 min.
+	// SessionLife is the longest time from a disconnect to RESUME (undocumented); default 3 min.
 	SessionLife time.Duration
 	// ShowHidden shows channels that the bot may not view, as Discord did until 16 November 2026.
 	// By default, the Gateway obfuscates them, and GET /guilds/{guild_id}/channels omits them.
@@ -53,7 +55,7 @@ type Options struct {
 	//   - CHANNEL_UPDATE and CHANNEL_DELETE come twice for channels that existed when the session
 	//     started, and never for newer channels.
 	Compatible bool
-	// Normalise replaces NormaliseName. Discord does not document the order of its steps.
+	// Normalise replaces NormaliseName, because the order of steps in NormaliseName is a guess.
 	Normalise func(name string) string
 	// AnyUserAgent accepts every User-Agent; default: only "DiscordBot (url, version)" for bots.
 	AnyUserAgent bool

@@ -111,7 +111,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is [Server.Close], but first lets running REST calls finish until ctx ends.
+// Shutdown is [Server.Close], but lets running REST calls finish, unless ctx ends before.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -123,7 +123,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL returns Options.PublicURL, or the address of Start. It is also the address of the web page.
+// URL returns Options.PublicURL, or else the URL of the address that Start listens on. The web page
+// has the same URL.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -148,7 +149,8 @@ func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 // Gateway returns the simulated Gateway.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken replaces Options.Weakness. Objects that Missing has hidden stay hidden for their time.
+// Weaken replaces Options.Weakness. An object that the former Weakness.Missing has hidden reappears
+// only at the end of its random time (Weakness.For).
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -158,7 +160,7 @@ func (s *Server) Weaken(w Weakness) {
 // Requests returns the newest REST calls, at most Options.KeepRequests, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
-// RequestsOf returns the calls in Requests of the bot with this user id.
+// RequestsOf is [Server.Requests] with only the calls of the bot whose user id is botID.
 func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
 
 // RequestCounts returns the number of calls of each route; the keys are "METHOD /template".

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods in this file panic if the guild does not exist.
+// The methods in this file panic if their guild, or the member that they change, does not exist.
 
 // AddBot creates an application and its bot user. The bot is not yet a member of a guild.
 func (s *Server) AddBot(b Bot) Bot {

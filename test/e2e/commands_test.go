@@ -47,7 +47,8 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page in docs/do. The title of the page counts as a section title.
+// task returns a section of a page in docs/do. The title of the page may take the place of a
+// section title.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)

@@ -107,7 +107,8 @@ spec:
 	}, NodeTimeout(5*time.Minute))
 })
 
-// The error has the output, but not the arguments, which may have a password.
+// kubectl returns an error with the output, but without the arguments after the first, because an
+// argument may contain a password.
 func (w *world) kubectl(ctx context.Context, args ...string) (string, error) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, kubectlFolder(ctx)+"/kubectl", args...)

@@ -159,7 +159,8 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary returns "" during a failover and if the Cluster cannot be read.
+// primary returns the name of the primary instance. It returns "" during a failover, or if the
+// Cluster cannot be read.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {

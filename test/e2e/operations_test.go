@@ -248,7 +248,8 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// killLeader kills the leader's processes on our own node, so the leader cannot release its Lease.
+// killLeader on our own node kills the leader's processes, so that the leader cannot release its
+// Lease. On another cluster, killLeader deletes the leader's pod.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
 	name, _, _ := strings.Cut(identity, "_") // identity is the pod's name, "_" and a random text

@@ -39,8 +39,8 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 
 		running, err := quickstart.Commands("How do I run the operators?")
 		Expect(err).NotTo(HaveOccurred())
-		// The simulated Discord of `make dev` does not know the bot tokens of other specs, so its
-		// operators watch only the namespace default.
+		// The simulated Discord of `make dev` does not know the bot tokens of other specs, so the
+		// operators of `make dev` watch only the namespace default.
 		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
 			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
 		DeferCleanup(func() {

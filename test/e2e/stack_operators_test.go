@@ -21,7 +21,8 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return args
 }
 
-// addresses returns arguments that former releases accept, too.
+// addresses returns the arguments that name the simulated Discord and the Dojo image. Former
+// releases accept these arguments, too.
 func (s *Stack) addresses(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {

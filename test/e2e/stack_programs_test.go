@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Folders of main packages, except NextDojoApp. All except plugin are keys of Stack.Images.
+// All constants except NextDojoApp are folders of main packages. All constants except plugin are
+// keys of Stack.Images.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same program in another image

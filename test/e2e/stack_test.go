@@ -146,7 +146,8 @@ func (s *Stack) installMonitoring(ctx context.Context) error {
 	return s.apply(ctx, objects)
 }
 
-// apply waits for the kinds of objects. A busy API server can exceed the time limit of a request.
+// apply waits until the kinds of the objects exist. It repeats requests that time out, because the
+// API server may be busy.
 func (s *Stack) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
 	return s.await(ctx, func(ctx context.Context) (string, error) {
 		err := manifests.Apply(ctx, s.admin, objects)

@@ -38,8 +38,9 @@ const (
 
 const (
 	soon = time.Minute
-	// eventually is for several pods that start in succession. The kubelet restarts a container that
-	// keeps exiting after up to five minutes (CrashLoopBackOff), so the pods of a Dojo can be that late.
+	// eventually is for several pods that start in succession. If a container keeps exiting, the
+	// kubelet waits up to five minutes before it restarts the container (CrashLoopBackOff). So the
+	// pods of a Dojo can be that late.
 	eventually = 8 * time.Minute
 	// installing is for the installation before the first spec, including all builds.
 	installing = 45 * time.Minute

@@ -76,7 +76,8 @@ var onCall = []any{
 }
 
 // expectMentions expects that each warning mentions only the user who is on call for warnings, and
-// links to Alertmanager's form for a new silence. Resolved alerts have neither.
+// links to Alertmanager's form for a new silence. The message of a resolved alert has no mention
+// and no such link.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)

@@ -32,7 +32,8 @@ type world struct {
 	slowness  int // slow mode of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld adds a random suffix, because the namespace of the last run may still exist.
+// newWorld creates a namespace with a random suffix, because the namespace of the last run may
+// still exist.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},

@@ -31,7 +31,8 @@ import (
 
 // Options configure an Environment.
 type Options struct {
-	// Operators are the operators with kinds in the cluster; StartOperator starts them.
+	// Operators lists the operators whose kinds Start adds to the cluster. StartOperator starts an
+	// operator.
 	Operators []Operator
 	// Overlay (default "base") and Components select the manifests of an operator. If Deployed is
 	// true, processes get the arguments and the environment of the operator's Deployment.

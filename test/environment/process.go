@@ -15,7 +15,8 @@ import (
 // Grace is slightly longer than the default of an operator's --shutdown-timeout (10 s).
 const Grace = 12 * time.Second
 
-// Process is a running operator. Without its cluster, it ends at its renew deadline.
+// Process is a running operator. If its cluster ends, a process with the Lease ends at its renew
+// deadline.
 type Process struct {
 	*process.Process
 	metrics, probes string // host:port

@@ -26,7 +26,8 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret in text: plain, in base64, or as numbers as Go prints bytes.
+// In returns a secret that text contains: in plain text, in base64, or as the numbers that Go
+// prints for bytes.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

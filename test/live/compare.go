@@ -19,7 +19,7 @@ const (
 
 type difference struct {
 	call, field, expected, real string
-	// where lists the steps, with the object of the call.
+	// where lists the steps in which the difference occurs, each with the object of the call.
 	where []string
 }
 

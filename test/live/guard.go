@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// territory lists the objects that the run has created, the only ones that it may write.
+// territory lists the objects that the run has created. The run may write no other objects.
 type territory struct {
 	guild string
 	// prefix is the name of the run's category and the beginning of its other names.

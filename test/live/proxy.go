@@ -23,7 +23,7 @@ import (
 const (
 	apiPath     = "/api/v10"
 	gatewayPath = "/live-gateway"
-	// maxBody is more than the list of the channels of a server, in bytes.
+	// maxBody limits a body, in bytes. It is larger than a list of all channels of a server.
 	maxBody = 16 << 20
 	// maxSubject limits the length, in bytes, of a recorded name from a request.
 	maxSubject = 12
@@ -232,7 +232,8 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// The operator refuses a Gateway at another host than the API.
+// ownGateway replaces the Gateway's address in answer by the proxy's address, because the operator
+// refuses a Gateway at another host than the API.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {

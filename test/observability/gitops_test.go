@@ -94,14 +94,15 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo has the default status of the schema, which TestLive checks.
+// initialDojo returns a Dojo with the default status of the schema. TestLive checks this status.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// Objects that no operator has seen are progressing. A dry run keeps the operators away.
+// Objects that no operator has seen are progressing. The test creates objects by a dry run, so that
+// no operator sees them.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -194,8 +195,8 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// See https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions. An
-// expression that fails to evaluate counts as false.
+// See https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions.
+// fluxHealth takes an expression as false if the evaluation fails.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	var kustomization struct {

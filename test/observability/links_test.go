@@ -69,7 +69,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The descriptions of CustomResourceDefinitions link to pages of Kubernetes.
+// withoutKinds omits CustomResourceDefinitions, because their descriptions link to pages of
+// Kubernetes.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }

@@ -165,7 +165,8 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// The target is the local process of the operator instead of a pod.
+// scrapeConfig converts the operator's ServiceMonitor to a scrape config of Prometheus. The target
+// is the local process of the operator instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -207,7 +208,8 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// The real application uses the same library (https://github.com/zsais/go-gin-prometheus).
+// application starts a server with the metrics library of the real application
+// (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)

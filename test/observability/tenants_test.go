@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// The tenant's Service has the name of the operator's own metrics Service.
+	// The tenant's Service (tenantService) has the name of the operator's own metrics Service.
 	tenantNamespace = "team-a"
 	tenantService   = "dojo-operator-metrics"
 )

@@ -79,7 +79,8 @@ func TestSubjectsOfCommits(t *testing.T) {
 	}
 }
 
-// The git configuration of the user and of this repository does not affect runIn.
+// runIn runs a program in a folder. The git configuration of the user and of this repository does
+// not affect the program.
 func runIn(t *testing.T, folder, program string, arguments ...string) (output string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)

@@ -66,7 +66,7 @@ func planned(t *testing.T) string {
 	return "$ kubectl discord plan " + output
 }
 
-// colours maps beginnings of lines to colours. The first match counts.
+// colours maps beginnings of lines to colours. A line has the colour of the first match.
 var colours = []struct{ prefix, colour string }{
 	{"$ ", "#ffffff"}, {"DEGRADED", "#ff7b72"}, {"  Safe:", "#7ee787"}, {"  Careful:", "#e3b341"},
 	{"Restored.", "#7ee787"}, {"+ ", "#7ee787"}, {"~ ", "#e3b341"}, {"- ", "#ff7b72"}, {"", "#adbac7"},

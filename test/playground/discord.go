@@ -109,8 +109,8 @@ type bot struct {
 	serverID string
 }
 
-// With a real Discord, withBot removes the settings of DiscordServers, so that the settings of the
-// real server stay.
+// withBot writes the bot's token to the Secrets of DiscordServers. With a real Discord, it also
+// removes the settings of DiscordServers, so that the settings of the real server do not change.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {

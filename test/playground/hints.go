@@ -24,7 +24,7 @@ type hint struct {
 	commands []string
 }
 
-// Every command works in this order.
+// hints returns the commands in an order in which every command works.
 func hints(f facts) []hint { return slices.Concat(tenantHints(f), dojoHints(f), discordHints(f)) }
 
 func dojoHints(f facts) []hint {

@@ -32,7 +32,8 @@ type check struct {
 
 var wide = "kubectl get dojos -o wide"
 
-// TestHints sets the environment variables API and ADMIN_TOKEN_FILE of the command.
+// onDiscordNow returns a command that reads a channel from Discord. TestHints sets the environment
+// variables API and ADMIN_TOKEN_FILE of the command.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"

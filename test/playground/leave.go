@@ -22,8 +22,9 @@ import (
 // recover a create with a lost response.
 const leaving = time.Minute
 
-// leaveDiscord keeps the server and adopted channels. Its error lists the remaining objects,
-// because the program keeps no other record of them.
+// leaveDiscord deletes the resources of this run on Discord, except the server, adopted resources
+// and resources with the deletionPolicy Retain. Its error lists the resources that it could not
+// delete, because the program has no other record of them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -84,7 +85,8 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// An adopted resource stays on Discord, because delete sets the deletionPolicy to Retain.
+// retained reports whether the object's resource remains on Discord. An adopted resource remains,
+// because delete sets the deletionPolicy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -125,7 +127,8 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll waits until only Degraded objects remain, and returns the remaining objects.
+// deleteAll deletes the objects, and waits until only Degraded objects remain. It returns the
+// remaining objects.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
@@ -168,7 +171,8 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// A receive from the nil channel of a process that was not started blocks forever.
+// exited returns nil for a process that was not started. A receive from a nil channel blocks
+// forever.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil

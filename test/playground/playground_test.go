@@ -91,7 +91,7 @@ func (p *playground) expectNoTraces(g *WithT) {
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// Child processes inherit TMPDIR, so it identifies them.
+// processes finds the processes of the playground by TMPDIR, which child processes inherit.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // empty on systems without /proc

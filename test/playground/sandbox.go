@@ -118,7 +118,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// The log of the libraries would spoil the table on the terminal.
+// logTo writes the libraries' logs to a file, because they would spoil the table on the terminal.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -141,7 +141,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// Kubernetes refuses all objects in a namespace until it has computed the namespace's quota.
+// makeNamespaces also waits for the status of each quota. Until then, Kubernetes refuses the
+// objects that the quota counts.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -245,7 +246,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// Only a running operator can delete objects on a real Discord, so stop first does that.
+// stop first deletes the objects on a real Discord, because only a running operator can do that.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

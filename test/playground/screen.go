@@ -40,7 +40,7 @@ func (s *screen) table(rows []row) {
 	s.drawn = lines
 }
 
-// On a terminal, the pinned text stays below all later changes.
+// pin prints a text. On a terminal, the text remains below all later changes.
 func (s *screen) pin(text string) {
 	_, _ = fmt.Fprint(s.out, text)
 	s.pinned = text

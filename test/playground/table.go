@@ -82,7 +82,8 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints returns a line for each object that is not Ready, or only the error unseen.
+// complaints returns a line for each object that is not Ready. If unseen is not nil, complaints
+// returns only the text of this error.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}

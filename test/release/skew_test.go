@@ -266,8 +266,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written omits the generations of PrometheusRules, because alert texts differ between versions,
-// and of Deployments and ReplicaSets, which the test scales.
+// written maps each object to its UID and its generation. For a Secret, written takes the
+// resourceVersion, and for Discord kinds the result of onDiscord. written omits the generations of
+// PrometheusRules, because alert texts differ between versions, and of Deployments and ReplicaSets,
+// which the test scales.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}
@@ -299,7 +301,8 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// Only the channels of dojo-operator get a generation, because the test edits the other objects.
+// onDiscord returns the Discord ids in the status. It adds the generation only if the object has an
+// owner, because the test edits Discord objects without an owner.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

@@ -22,10 +22,10 @@ const (
 
 var processBlock = sync.OnceValues(func() (*portBlock, error) { return takeBlock(firstFreePort, lastFreePort) })
 
-// FreeAddress returns a free address on 127.0.0.1, as host:port. While this process runs,
-// FreeAddress returns the address in no other process. In this process, it returns the address again
-// only after the other free ports of the process. Programs that do not call FreeAddress may still
-// use the port.
+// FreeAddress returns a free address on 127.0.0.1, as host:port. While this process runs, no other
+// process gets the address from FreeAddress. Before this process gets the same address again, it
+// gets the other free ports of its block. Programs that do not call FreeAddress may still use the
+// port.
 func FreeAddress(ctx context.Context) (string, error) {
 	block, err := processBlock()
 	if err != nil {
@@ -34,8 +34,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return block.freeAddress(ctx)
 }
 
-// portBlock is a range of ports of one process. If processes shared ports, two could get the same
-// one, because a port is free until its program listens.
+// portBlock is a range of ports of one process. If processes shared ports, two processes could get
+// the same port, because a port is free until its program listens.
 type portBlock struct {
 	first uint32 // the port of lock; freeAddress returns the other ports
 	// lock reserves the block. Child programs do not inherit it, so the kernel closes it when this
@@ -76,7 +76,8 @@ func onLoopback(port uint32) string {
 	return net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10))
 }
 
-// The lock prevents forks while isFree listens: a child keeps the listener open until its exec.
+// isFree holds syscall.ForkLock while it listens: a child that is forked meanwhile would keep the
+// listener open until its exec.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -183,7 +183,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // Event of the level Metadata, at the stage ResponseStarted or ResponseComplete.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component as a crash does, until Restart. It ignores a component that does not run.
+// Kill ends a component as a crash does. Only Restart starts the component again. If the component
+// does not run, Kill does nothing.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,7 +93,8 @@ func addProxyPort(policy *object) error {
 	return nil
 }
 
-// In a template, the content of a ConfigMap would need escapes.
+// fromFiles moves the content of a ConfigMap into files of the chart. In a template, the content
+// would need escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {

@@ -103,7 +103,7 @@ func TestGitOps(t *testing.T) {
 	}
 }
 
-// The dry run of an object needs its kind and its namespace.
+// clusterWithKinds creates the kinds and namespaces that the dry runs of objects require.
 func clusterWithKinds(t *testing.T) client.Client {
 	t.Helper()
 	g := NewWithT(t)
@@ -257,7 +257,7 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	s.dryRun(t, objects, "CustomResourceDefinition", "Deployment", "NetworkPolicy")
 }
 
-// The OCI artifact of a release contains the same overlay as dryRunManifests applies.
+// dryRunManifests applies, as a dry run, the overlay that the OCI artifact of a release contains.
 func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) {
 	t.Helper()
 	resources, err := build(folderOf(t, o), types.Kustomization{

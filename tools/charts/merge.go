@@ -54,8 +54,8 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes the tree equal to the argument after if the value is set, and equal to the former
-// tree if it is not. The argument must include all earlier merges.
+// merge makes t depend on the value: if the value is set, t equals the tree after, otherwise t
+// equals its former content. The tree after must include all earlier merges.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
@@ -185,7 +185,7 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity stays the same when the entry changes.
+// identity returns a text that remains the same if other parts of the entry change.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value

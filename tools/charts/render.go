@@ -134,6 +134,7 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 	return all
 }
 
+// grantsNothing reports whether a ClusterRole has no rules or a ClusterRoleBinding has no subjects.
 // components/namespaced empties such objects, because kubectl apply would not delete them. A chart
 // omits them, so that Helm deletes them.
 func grantsNothing(r *resource.Resource) bool {

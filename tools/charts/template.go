@@ -89,7 +89,8 @@ func (o *object) text(of operator) (string, error) {
 	return text, nil
 }
 
-// inNamespace quotes a whole value, because a name may look like a number.
+// inNamespace replaces a namespace by a template. It quotes a template that is a whole value,
+// because the name of a namespace may look like a number.
 func inNamespace(text, namespace, template string) string {
 	whole := regexp.MustCompile(`(?m)(: |- )` + namespace + `( *(#.*)?)$`)
 	text = whole.ReplaceAllString(text, "${1}{{ "+strings.ReplaceAll(template, "$", "$$")+" | quote }}${2}")

@@ -11,9 +11,9 @@ const upstream = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTP
 // bounded allows only exponents of at most three digits.
 const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$`
 
-// A CEL rule replaces the pattern if possible, because its message is a sentence. Older API servers
-// ignore maxLength when they estimate the cost of a rule. So quantities within lists and maps keep
-// the pattern.
+// boundQuantity bounds the pattern. If a CEL rule contains the bounded pattern, boundQuantity
+// deletes the pattern, because the message of a rule is a sentence. Quantities within lists and
+// maps have no rule: older API servers ignore maxLength when they estimate the cost of a rule.
 func boundQuantity(schema map[string]any) {
 	if schema["pattern"] != upstream {
 		return

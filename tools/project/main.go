@@ -102,7 +102,8 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 	return err
 }
 
-// GitHub starts no workflow if more than three tags are pushed at once.
+// pushes returns commands that push each operator's tag alone, because GitHub starts no workflow if
+// more than three tags are pushed at once.
 func pushes(tags []string) string {
 	var libraries, commands []string
 	for _, tag := range tags {

@@ -45,7 +45,8 @@ var accepted = []acceptance{
 	},
 }
 
-// accept fails if an accepted change of the kinds does not exist.
+// accept sets the reason in each accepted finding. It fails if the list has a change of the kinds
+// that is not among the findings.
 func accept(found []finding, kinds []string) error {
 	for _, a := range accepted {
 		kind, _, _ := strings.Cut(a.Kind, " ")

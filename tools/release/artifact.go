@@ -101,7 +101,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// chartLinks matches links to a branch in Chart.yaml, which a release must not have.
+// chartLinks matches the links in Chart.yaml to a branch. A release must not have such links.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
 // linkChart appends to the annotations, which must be the last key in the file.

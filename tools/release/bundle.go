@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// OLM creates the operator's Namespace, ServiceAccount, roles and bindings. OLM does not know
-// ValidatingAdmissionPolicy; docs/platform/olm.md lists the objects that users apply themselves.
+// bundled lists the kinds of objects in the bundle. OLM itself creates the operator's Namespace,
+// ServiceAccount, roles and bindings. OLM does not know ValidatingAdmissionPolicy;
+// docs/platform/olm.md lists the objects that users apply themselves.
 var bundled = []string{"ClusterRole", "CustomResourceDefinition", "PodDisruptionBudget", "Service"}
 
 var hubCategories = map[string]string{
@@ -101,7 +102,8 @@ func split(manifest []byte) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// The ClusterServiceVersion has the rules of the operator's roles, so the bundle omits the roles.
+// isOwn reports whether an object is a role of the operator itself. The bundle omits these roles,
+// because the ClusterServiceVersion has their rules.
 func isOwn(operator string, object *unstructured.Unstructured) bool {
 	name := object.GetName()
 	return strings.HasSuffix(object.GetKind(), "Role") && (name == operator || name == operator+"-process")

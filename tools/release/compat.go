@@ -44,8 +44,8 @@ func (f finding) String() string {
 	return "warning  " + f.Where + ": " + f.What
 }
 
-// Descriptions and new enum values may change. Crdify cannot check some changes, such as changes of
-// CEL rules, and only warns of them.
+// policy allows changes of descriptions and new values of enums. Crdify cannot check some changes,
+// such as changes of CEL rules, and only warns of them.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},
@@ -124,7 +124,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat fails for a breaking change since the last release, not counting the tag "without".
+// checkCompat fails if the API has a breaking change since the last release. It ignores the release
+// whose tag equals the parameter without.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

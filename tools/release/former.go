@@ -42,8 +42,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns the newest release in the history of HEAD that take accepts, or the baseline, or
-// nil. It ignores prereleases, because they promise no compatibility.
+// former returns the newest release that is in the history of HEAD and that the function take
+// accepts, or else the baseline, or else nil. It ignores prereleases, because they promise no
+// compatibility.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {

@@ -38,7 +38,8 @@ type imageOptions struct {
 	Repo string
 	// Where is the address of the repository, for links.
 	Where location.Location
-	// Push is the registry and path for pushes, or "". It differs from Repo only in a dry run.
+	// Push is the registry and path for pushes; "" pushes nothing. Only a dry run pushes to another
+	// registry than Repo.
 	Push   string
 	Folder string
 	// Platforms lists at least one platform, in the form os/arch.

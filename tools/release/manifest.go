@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The namespace and the CustomResourceDefinitions come first in a manifest. The image is by digest.
+// manifest returns the text of install.yaml, in which the namespace and the
+// CustomResourceDefinitions come first. The text refers to the image by its digest.
 func manifest(o imageOptions, image string) (text []byte, err error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")

@@ -75,7 +75,9 @@ func peeled(tags []string) (all []string) {
 	return all
 }
 
-// Lines have the form "COMMIT<tab>REF". The line of an annotated tag's commit must be last.
+// complete reports whether lines contain all tags of the release. Lines have the form
+// "COMMIT<tab>REF". The line with the commit of an annotated tag (REF^{}) must come after the line
+// of the tag itself.
 func (r repository) complete(release modules.Release, lines []string) (bool, error) {
 	commits := map[string]string{}
 	for _, line := range lines {

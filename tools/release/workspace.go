@@ -10,8 +10,8 @@ import (
 )
 
 // workspaceOf returns GOWORK for a build. On a branch, go.mod replaces the shared modules by
-// folders. On the commit of a tag, the workspace does. CI checks with `go work sync` that both give
-// the same versions of libraries.
+// folders. On the commit of a tag, go.mod has no replacements, so the build uses go.work. CI checks
+// with `go work sync` that both give the same versions of libraries.
 func workspaceOf(root string, module *modfile.File) (string, error) {
 	for _, replace := range module.Replace {
 		if replace.New.Version == "" {

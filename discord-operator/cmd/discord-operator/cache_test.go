@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache strips Secrets that the operator has not written, even if they name an owner.
+// The cache strips Secrets that the operator has not written, even if a DiscordChannel owns them.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {

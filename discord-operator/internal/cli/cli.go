@@ -78,7 +78,7 @@ func NotMember(bot, serverID, webURL, applicationID string) error {
 		bot, serverID, discordclient.InviteURL(webURL, applicationID, discordclient.PermissionsOverwrites, serverID))
 }
 
-// Explained adds a remedy to a rate limit, an invalid token and a failed connection.
+// Explained adds a remedy to the error of a rate limit, an invalid token or a failed connection.
 func Explained(err error) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return fmt.Errorf("%w; run the command again in %s", err, limited.After.Round(time.Second)+time.Second)

@@ -10,7 +10,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// The Gateway usually sends a server within a second.
+// gatewayTimeout limits the wait for a server, which the Gateway usually sends within a second.
 const gatewayTimeout = 10 * time.Second
 
 // NewClient returns a client that keeps guilds in memory, updated by the Gateway.

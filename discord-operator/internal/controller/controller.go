@@ -74,7 +74,8 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 }
 
 // Deletable finds the resource to delete. If refused says that the server does not allow the
-// object's namespace, the object must already have a resource ([lifecycle.Resources.Owns]).
+// object's namespace, and the object has no resource ([lifecycle.Resources.Owns]), it returns a
+// Mismatch.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,

@@ -38,11 +38,12 @@ var version = "dev"
 
 const (
 	failed = 1
-	// After the exit code interrupted, the Job starts another pod. It skips committed migrations.
+	// interrupted makes the Job start another pod. The new pod skips committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between attempts to connect
-	// lockTries is a number of attempts, one per second: 48 hours, longer than any Job's deadline.
+	// lockTries is the number of attempts to get the lock, one per second. They take 48 hours,
+	// longer than any Job's deadline.
 	lockTries = 48 * 60 * 60
 )
 

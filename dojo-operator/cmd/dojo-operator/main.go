@@ -38,7 +38,7 @@ import (
 // The build sets version with -ldflags "-X main.version=...".
 var version string
 
-// garbagePercent is half of Go's default: most of the heap is cache, which is never garbage.
+// garbagePercent replaces GOGC. It is half of Go's default: most of the heap is cache, not garbage.
 const garbagePercent = 50
 
 // The operator always needs these permissions. Package dojo lists the permissions that it needs in

@@ -86,7 +86,8 @@ func (s *session) listed(ctx context.Context, list client.ObjectList, o ...clien
 	}
 }
 
-// absentKinds uses API discovery, which every user may read.
+// absentKinds maps a resource to true if the API server does not serve it. It uses API discovery,
+// which every authenticated user may read by default.
 func (s *session) absentKinds() (map[string]bool, error) {
 	server, err := discovery.NewDiscoveryClientForConfig(s.Config)
 	if err != nil {

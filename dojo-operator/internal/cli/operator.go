@@ -34,7 +34,8 @@ type platform struct {
 }
 
 // platform parses the flags in --operator-args (the parameter given). If it is empty, platform
-// parses the flags of the operator's Deployment. Without a Deployment, it uses the default flags.
+// parses the flags of the operator's Deployment. If there is none, or the user may not list it,
+// platform uses the default flags.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {

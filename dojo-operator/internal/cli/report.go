@@ -183,7 +183,7 @@ func (r *reporter) addObject(o client.Object) {
 	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
 		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
 	}
-	// The report contains no Secret. tree.txt lists the names.
+	// The report contains no Secret, but tree.txt lists the names of Secrets.
 	if object["kind"] == kinds.Secret.Kind {
 		return
 	}

@@ -151,8 +151,8 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	return s.reportReceivers(a, d, receivers), nil
 }
 
-// reportReceivers reports whether a receiver belongs to the Dojo. prometheus-operator names a
-// receiver NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
+// reportReceivers prints and returns whether a receiver belongs to the Dojo. prometheus-operator
+// names a receiver NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {

@@ -78,8 +78,8 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the keys of the Secret own, which may still be the keys of a former spec.database,
-// or the desired keys if own is nil. It never returns ReadOnlyKey.
+// keysOf returns the keys of the live Secret own, which may still have the form for a former
+// spec.database. If own is nil, keysOf returns the desired keys. It never returns ReadOnlyKey.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:
@@ -100,7 +100,8 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// copied needs only metadata: managedFields show whether another client has changed the Secret own.
+// copied reports whether the Secret own is an up-to-date copy of source. Metadata is enough,
+// because managedFields show whether another client has changed own.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&

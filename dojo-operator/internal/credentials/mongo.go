@@ -102,7 +102,8 @@ func uriKeyOf(data map[string][]byte) string {
 		if !strings.HasSuffix(key, perconaSuffix) {
 			continue
 		}
-		// Clients of a sharded cluster use mongos. Alphabetical order makes the choice stable.
+		// The key for mongos has priority, because clients of a sharded cluster connect to mongos.
+		// Otherwise the alphabetical order makes the choice stable.
 		mongos, bestMongos := strings.HasSuffix(key, perconaMongos), strings.HasSuffix(best, perconaMongos)
 		if best == "" || mongos && !bestMongos || mongos == bestMongos && key < best {
 			best = key

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Keys are the keys of the Dojo's own Secret. The application reads them as environment variables.
+// Keys are the keys that each Dojo's own Secret has. The application reads them as environment
+// variables.
 var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
 var mongoKeys = append(slices.Clone(Keys), URIKey)
@@ -58,11 +59,12 @@ type State struct {
 	Name types.NamespacedName
 	Hosts
 	Source, Own *metav1.PartialObjectMetadata
-	// SourceSecret and OwnSecret are read only if Own is not an unaltered copy of Source.
+	// SourceSecret and OwnSecret are nil while Own is an unaltered copy of Source.
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts has the host of the standbys, and the Pooler that replaces the host of the source Secret.
+// Hosts has the host of the standbys, and the host of the Pooler, which replaces the host in the
+// source Secret. An empty host is not used.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string
@@ -104,7 +106,8 @@ func Observe(
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
-	// If own exists but the cache lacks it, the planned POST fails before all later writes.
+	// If the Secret own exists but the cache lacks it, the planned POST fails, and no later write
+	// begins.
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {
 		return s, err
 	}

@@ -53,8 +53,8 @@ func Watched() []client.Object {
 	}
 }
 
-// strip limits the memory: an object without managedFields of the operator keeps few fields. Labels
-// and owner references do not count, because any client can forge them.
+// strip limits the memory: an object without managedFields of the operator keeps few fields. strip
+// does not trust labels and owner references, because any client can forge them.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1api.Dojo:
@@ -82,7 +82,8 @@ func requestAnnotations() []string {
 	}
 }
 
-// stripDojo loses nothing on the API server: the operator patches only finalizers and status.
+// stripDojo removes metadata from a cached Dojo. The API server keeps this metadata, because the
+// operator patches only finalizers and status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil

@@ -206,7 +206,8 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards runs while the finalizer of another client delays the deletion of the Dojo.
+// applySafeguards applies only [monitoring.Safeguards], while a finalizer of another client delays
+// the deletion of the Dojo.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -305,8 +306,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy returns the name of another Dojo, or "". For that Dojo's Cluster, CloudNativePG
-// creates a PodDisruptionBudget with the name of the Dojo in the parameter.
+// budgetTakenBy returns the name of another Dojo with a Cluster, or "". CloudNativePG creates a
+// PodDisruptionBudget for that Cluster, with the same name as the given Dojo's PodDisruptionBudget.
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)

@@ -52,7 +52,7 @@ func rotated(t *testing.T, source string) (w *databaseWorld, kyoto *corev1api.Do
 	return w, kyoto
 }
 
-// pass reconciles once, then plays CloudNativePG for both roles.
+// pass reconciles once, then simulates CloudNativePG for both roles.
 func (w *databaseWorld) pass() {
 	w.t.Helper()
 	w.reconcile()

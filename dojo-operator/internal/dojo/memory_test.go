@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile returns metadata of about 3/4 size bytes, with our labels and forged owner references.
+// hostile returns about size*3/4 bytes of metadata, with our labels and forged owner references.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
@@ -134,8 +134,9 @@ func stripped(t *testing.T, o any) any {
 	return kept
 }
 
-// A Dojo takes at most 4 bytes of cache per byte of its JSON. As many of the largest Dojos as a
-// namespace's quota permits take at most half of the memory limit.
+// A Dojo takes at most 4 bytes of cache per byte of its JSON, and an allowance. If a namespace has
+// as many Dojos as its quota permits, and each has the largest size, these Dojos together take at
+// most half of the memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

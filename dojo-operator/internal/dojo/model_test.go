@@ -74,7 +74,7 @@ var modelScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// ruleCRD lets server-side apply merge the list groups of a PrometheusRule by name.
+// ruleCRD lets server-side apply merge the items of a PrometheusRule's spec.groups by name.
 const ruleCRD = `
 spec:
   group: monitoring.coreos.com
@@ -413,7 +413,8 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable removes the old variable: the API server refuses one with both value and valueFrom.
+// setVariable removes the old variable first: the API server refuses a variable with both value and
+// valueFrom.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})

@@ -69,7 +69,8 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside, alerts)
 }
 
-// releaseInput bypasses the Pooler, because goose's advisory lock needs a session.
+// releaseInput returns the input of the release step. The step bypasses the Pooler, because goose's
+// advisory lock needs a session.
 func releaseInput(
 	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
 ) release.Input {

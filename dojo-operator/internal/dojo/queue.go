@@ -18,7 +18,7 @@ import (
 )
 
 // finishedFirst reconciles finished rollouts first, and changes of pod counts later. Without it, if
-// many Dojos are new, most of them become Ready only at the very end.
+// many Dojos are new, most of them would become Ready only when nearly all rollouts have finished.
 type finishedFirst struct{ handler.EventHandler }
 
 func (f finishedFirst) Update(
@@ -39,7 +39,7 @@ func (f finishedFirst) Update(
 }
 
 // ownCreates delays the event of a child that the operator has created, so that one reconcile
-// handles this event and the next one.
+// handles this event and the next event.
 type ownCreates struct{ handler.EventHandler }
 
 func (h ownCreates) Create(

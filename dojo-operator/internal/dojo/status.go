@@ -238,8 +238,8 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral returns the delay of the status write. It is 0 unless only pod counts have changed,
-// recently and by little.
+// deferral returns the delay of the status write. The delay is 0 unless the only changes are small
+// and recent changes of pod counts.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
 	if live == nil || live.Spec.Replicas == nil || // the cache strips the replicas of another owner's Deployment

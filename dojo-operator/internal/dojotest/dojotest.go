@@ -67,7 +67,7 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// WaitingFor records in status.waitingFor a wait that started before [Noon] by the duration ago.
+// WaitingFor adds a wait for the object to status.waitingFor. The wait started at [Noon] minus ago.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
@@ -90,7 +90,7 @@ func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	return s
 }
 
-// Metadata returns the metadata of a Secret, as the cache has it, or nil.
+// Metadata returns the metadata of a Secret, as the cache has it. It returns nil for nil.
 func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	if secret == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Service is the port of the Kubernetes Service. The Ingress or HTTPRoute sends requests to it.
+// Service has the port of the Kubernetes Service to which the Ingress or HTTPRoute sends requests.
 type Service struct {
 	PortName string
 	Port     int32
@@ -56,7 +56,7 @@ func hasAddress(dojo *corev1api.Dojo, live *networkingv1.Ingress) bool {
 	return live != nil && !ownership.Conflicts(dojo, live) && len(live.Status.LoadBalancer.Ingress) > 0
 }
 
-// Some controllers never report an address of the Ingress.
+// waitForIngress has a deadline, because some controllers never report an address of the Ingress.
 func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	object := fmt.Sprintf("Ingress %s/%s", dojo.Namespace, dojo.Name)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,

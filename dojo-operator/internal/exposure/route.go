@@ -95,7 +95,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted ignores Gateways that the spec no longer names. The function serves includes them.
+// accepted reports whether a Gateway in the spec has accepted the HTTPRoute. Unlike serves, it
+// ignores Gateways that the spec no longer names.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics counts writes and measures durations.
+// Metrics counts the operator's writes, and records how long Dojos take to become usable.
 type Metrics struct {
 	applies         *prometheus.CounterVec
 	rotations       prometheus.Counter

@@ -168,7 +168,8 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// Without an error, the gauges would silently be missing.
+// If the operator cannot list Dojos, a scrape must fail: otherwise the gauges would silently be
+// missing.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

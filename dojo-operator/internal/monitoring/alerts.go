@@ -41,7 +41,7 @@ func hasOwnChannel(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Alerts != nil && dojo.Spec.Alerts.Discord.GroupRef != nil
 }
 
-// Discord would not store two hyphens in a row.
+// channelFor shortens two hyphens in a row to one, because Discord would not store both.
 func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	name := ownChannelName(dojo)
 	for strings.Contains(name, "--") {
@@ -141,12 +141,14 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own channel once the alerts have another. channelRef may
-// name the own channel too. Alertmanager first gets time to read its new configuration.
+// planObsoleteChannel deletes the Dojo's own DiscordChannel once the spec does not use it; a
+// channelRef may name it. If the alerts move to another DiscordChannel, Alertmanager first gets
+// time to read its new configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || own.Name == ChannelName(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
-		// A DiscordChannel that is being deleted exists until its channel on Discord is deleted.
+		// A DiscordChannel that is being deleted needs no second deletion. It exists until its
+		// channel on Discord is deleted.
 		return
 	}
 	switch {

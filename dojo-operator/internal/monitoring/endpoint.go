@@ -37,7 +37,8 @@ func WebhookBase(api string) (string, error) {
 	return base.String(), nil
 }
 
-// A token needs no escapes (https://discord.com/developers/docs/resources/webhook#execute-webhook).
+// webhookPath allows no escapes, because a token needs none:
+// https://discord.com/developers/docs/resources/webhook#execute-webhook
 var webhookPath = regexp.MustCompile(`^(?:/` + apiVersion + `)?/webhooks/[0-9]{1,20}/[A-Za-z0-9_-]{1,256}$`)
 
 // isWebhook compares text, because Alertmanager might parse an unusual URL differently.

@@ -76,8 +76,8 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 }
 
 // downExpr is true if no pod answers and the Dojo should run. Without the operator's series, a pod
-// must have been up within the last hour. The Dojo may be Available, because Prometheus may fail to
-// reach the pods.
+// must have been up within the last hour. downExpr can be true for an Available Dojo, because
+// Prometheus may fail to reach the pods.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
 	inactive := strings.Join([]string{
@@ -133,7 +133,7 @@ func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, descript
 	}
 }
 
-// kubernetes-mixin uses the same names (https://github.com/kubernetes-monitoring/kubernetes-mixin).
+// Annotations of alerts, named as in https://github.com/kubernetes-monitoring/kubernetes-mixin.
 const (
 	dashboardAnnotation = "dashboard_url"
 	runbookAnnotation   = "runbook_url"

@@ -63,7 +63,8 @@ type State struct {
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
 	// Channel gets the alerts. OwnChannel has the suffix "-alerts", and may be obsolete.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
-	// Alertmanager reads Secret. OwnSecret is the same Secret with data, if the Dojo controls it.
+	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret is the same Secret
+	// with data; nil if the Dojo does not control it.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
 	// ChannelSecret has the webhook URL that discord-operator has written.

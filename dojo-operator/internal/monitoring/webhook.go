@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// SecretName returns the name of the Dojo's own Secret, from which Alertmanager reads its URL.
+// SecretName returns the name of the Dojo's own Secret, from which Alertmanager reads the URL of
+// the webhook.
 func SecretName(dojo *corev1api.Dojo) string { return dojo.Name + "-alertmanager" }
 
 func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
@@ -39,7 +40,8 @@ type delivery struct {
 	secret *apply.Object
 }
 
-// deliver keeps the last valid URL while the DiscordChannel has none.
+// deliver plans the Dojo's own Secret. The Secret keeps its last valid URL while the DiscordChannel
+// has none.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)
@@ -70,7 +72,8 @@ func (s *State) secretConflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(dojo, "Secret", s.Secret)
 }
 
-// channelURL returns an issue without the URL, because the URL is secret.
+// channelURL returns the URL that discord-operator has written, or an issue if the URL is missing
+// or invalid. The issue does not quote the URL, because the URL is secret.
 func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
 	name := s.channelSecretName(dojo)
 	if name == "" {

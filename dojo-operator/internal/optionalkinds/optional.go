@@ -31,9 +31,11 @@ import (
 )
 
 const (
-	// The API server usually serves a new CustomResourceDefinition within a second.
+	// newRetry is short: the API server usually serves a new CustomResourceDefinition within a
+	// second.
 	newRetry = 200 * time.Millisecond
-	// An older CustomResourceDefinition may lack the version that the operator uses.
+	// oldRetry is long: an older CustomResourceDefinition may lack the version that the operator
+	// uses.
 	oldRetry = time.Minute
 	// failedRetry is the longest interval while requests to the API server fail.
 	failedRetry = 2 * time.Second
@@ -105,7 +107,8 @@ func (k *Kinds) Has(kind Kind) bool {
 	return shown
 }
 
-// Defined reports whether the kind has a CustomResourceDefinition. Its objects may not be cached.
+// Defined reports whether the kind has a CustomResourceDefinition, even if the cache lacks the
+// objects of the kind.
 func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	err := k.cache.Get(ctx, types.NamespacedName{Name: kind.Definition()}, Definition())
 	if client.IgnoreNotFound(err) != nil {
@@ -216,7 +219,8 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// checkServed is needed: a CustomResourceDefinition may lack the version that the operator uses.
+// checkServed returns an error if the API server does not serve the kind: a
+// CustomResourceDefinition may lack the version that the operator uses.
 func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

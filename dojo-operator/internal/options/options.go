@@ -150,7 +150,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// absolute rejects characters of Prometheus templates and Markdown links: alerts contain the URL.
+// absolute reports whether an option is empty or an absolute URL. Alerts contain the URL, so
+// absolute rejects characters of Prometheus templates and Markdown links.
 func absolute(option string) bool {
 	if option == "" {
 		return true

@@ -15,7 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// Shared reports whether the Dojo's namespace is that of the Secret, or in the Secret's annotation.
+// Shared reports whether the Dojo may use the Secret: the Dojo is in the Secret's namespace, or the
+// Secret's annotation has the Dojo's namespace or "*".
 func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	if secret.GetNamespace() == dojo.Namespace {
 		return true
@@ -28,7 +29,7 @@ func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
 	return false
 }
 
-// Naming lists the Dojos that name a Secret, even if they may not use the Secret.
+// Naming lists the Dojos with this Secret in spec.credentialsRef, also Dojos that may not use it.
 func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedName) ([]corev1api.Dojo, error) {
 	var dojos corev1api.DojoList
 	if err := cache.List(ctx, &dojos, client.MatchingFields{References: secret.String()}); err != nil {
@@ -39,7 +40,8 @@ func Naming(ctx context.Context, cache client.Reader, secret types.NamespacedNam
 	}), nil
 }
 
-// Users lists the Dojos that may use a Secret. Other Dojos must not keep the database alive.
+// Users returns the names of the Dojos that may use a Secret. A Dojo that may not use the Secret
+// must not prevent the deletion of the database.
 func Users(dojos []corev1api.Dojo, secret metav1.Object) (all []string) {
 	for i := range dojos {
 		dojo := &dojos[i]

@@ -164,8 +164,9 @@ func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 	return conflict(dojo, kind, live)
 }
 
-// DataConflict returns an issue if an object has the name of the Dojo's data but belongs to another
-// owner. The message does not advise to delete the object: a user may have restored it.
+// DataConflict returns an issue if an object has the name of the Dojo's data, but does not belong
+// to the Dojo or is too large. The message does not advise to delete the object: a user may have
+// restored it.
 func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(dojo, live) {
@@ -238,9 +239,9 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	return nil
 }
 
-// PlanOption plans the write of an optional child, or its deletion if asked is false. It returns
-// nil if there is no write. If asked is true and desired is nil, the child stays as it is. Another
-// owner's object causes an issue.
+// PlanOption plans the write of an optional child, or its deletion if asked is false. If asked is
+// true and desired is nil, the child stays as it is. An object that the Dojo cannot use is not
+// changed, and causes an issue if asked is true. PlanOption returns the planned write, or nil.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

@@ -111,7 +111,8 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
-// maxRevision is in bytes. The operator's own revisions are shorter.
+// maxRevision is the maximum length of a kept RevisionAnnotation, in bytes. The operator's own
+// revisions are shorter.
 const maxRevision = 64
 
 // maxStatuses limits lists of statuses. A pod has one container, and injectors add a few.
@@ -143,7 +144,8 @@ func instanceOf(name string) client.IndexerFunc {
 	}
 }
 
-// List returns the Dojo's pods from the cache. An index is, for example, [OfApplication].
+// List returns the Dojo's pods from the cache. The argument index selects pods, for example
+// [OfApplication].
 func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	of := client.MatchingFields{index: dojo.Name}
@@ -153,12 +155,14 @@ func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index strin
 	return pods.Items, nil
 }
 
-// A pod that a node refused or evicted may have no container status, so the phase decides.
+// isEnded reads the phase, because a pod that a node refused or evicted may have no container
+// status.
 func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
-// Ended reports whether a pod has no running container, and so no session in a database.
+// Ended reports whether a pod has failed or succeeded, or all its containers have terminated. The
+// pod then has no session in a database.
 func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	all := pod.Status.ContainerStatuses

@@ -62,7 +62,8 @@ func addScheduling(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration
 	}
 }
 
-// KeepOutOfMeshes keeps out the sidecar of a service mesh: it never ends, so no Job would complete.
+// KeepOutOfMeshes excludes a Job's pods from service meshes. The sidecar of a mesh never ends, so
+// the Job would never complete.
 func KeepOutOfMeshes(template *corev1ac.PodTemplateSpecApplyConfiguration) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return template.
 		WithLabels(map[string]string{

@@ -25,7 +25,7 @@ const BackoffReset = 10 * time.Minute
 // change often, because each change would write the status.
 type Trouble struct {
 	Reason, Message string
-	// Persistent is true if only a user can fix the trouble.
+	// Persistent is true if a user must probably fix the trouble.
 	Persistent bool
 }
 

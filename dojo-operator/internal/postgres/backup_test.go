@@ -92,7 +92,7 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// A longer message would make the API server refuse the whole status.
+// If the condition's message were too long, the API server would refuse the whole status.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)

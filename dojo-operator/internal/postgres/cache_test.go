@@ -159,7 +159,7 @@ func TestStripKeepsTheFieldsThatPlansRead(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			// A plan takes the Cluster's name from the Dojo.
+			// The name is an exception, because a plan takes the Cluster's name from the Dojo.
 			if name != "name" && of(stripped) == before {
 				t.Errorf("no plan depends on it: %s", before)
 			}

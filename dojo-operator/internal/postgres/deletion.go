@@ -37,7 +37,8 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return down.plan(newInput(dojo, s, cfg)).Plan()
 }
 
-// InUse returns an issue if the Cluster cannot be deleted because others use it or its logins.
+// InUse returns an issue if other Dojos or Databases use the Cluster or its logins, so that the
+// Cluster cannot be deleted.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
 // Keep plans the change to reclaimPolicy Retain: database, roles and Secrets outlive the Dojo.

@@ -8,8 +8,8 @@
 // the preceding steps, since CloudNativePG retries a failed object only every 30 seconds.
 //
 // Objects of CloudNativePG that hold data have labels but no owner reference, so the garbage
-// collector keeps them when the Dojo is deleted. Therefore reclaimPolicy Retain needs no finalizer,
-// and a Dojo that is created again finds its data.
+// collector keeps them when the Dojo is deleted. Therefore reclaimPolicy Retain needs no finalizer
+// once all objects are marked as retained, and a Dojo that is created again finds its data.
 //
 // The operator applies these objects from maps, because the Go types of
 // github.com/cloudnative-pg/api serialize empty fields. CloudNativePG refuses some empty fields

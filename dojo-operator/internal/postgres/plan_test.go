@@ -304,7 +304,7 @@ func TestSizeOfAForeignCluster(t *testing.T) {
 }
 
 // While the platform does not define the size, the Cluster keeps the values that the size has set,
-// even if the spec sets the storage.
+// except for fields that the spec itself sets.
 func TestUnknownSize(t *testing.T) {
 	t.Parallel()
 	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}
@@ -617,7 +617,7 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 }
 
-// Two Jobs at once would wait for each other's locks.
+// The schema's Job and a release step at the same time could wait for each other's locks.
 func TestSQLWaitsForTheReleaseStep(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)

@@ -145,7 +145,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A Dojo of another namespace counts only if the Secret is shared with that namespace.
+// A Dojo of another namespace is a user of the login only if the Secret is shared with that
+// namespace.
 func TestUsersOfTheFormerLogin(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -189,7 +190,8 @@ func TestRequestsOfRotation(t *testing.T) {
 		Turn                login.Rotation
 		Login, Former, Says string
 	}
-	// The application has the second login, and pods still have the owner login.
+	// In the returned world, the application's credentials name the second login, but pods may
+	// still have the owner login.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		dojo := tokyo(inPG, requested("monday"))

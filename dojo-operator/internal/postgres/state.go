@@ -46,8 +46,8 @@ type State struct {
 	Catalog     images.Catalog
 	Application Application
 	// Missing names the kinds that are not installed. Unreadable is a kind that is installed, but
-	// cannot be read. The operator then reads no object of CloudNativePG, and must assume that each
-	// object may exist.
+	// cannot be read. If Unreadable is set, the operator reads no object of CloudNativePG, and must
+	// assume that each object may exist.
 	Missing []string
 	// Unsized is an issue if spec.postgres.cluster.size names no valid preset.
 	Unsized    *conditions.Issue
@@ -61,8 +61,8 @@ type State struct {
 	Database  database.State
 	Schema    schema.State
 	Pooler    pooler.State
-	// Guests are the pods of suspended Dojos with a database in this Dojo's own Cluster. They are
-	// read only before a hibernation or a deletion with data.
+	// Guests are the pods of suspended Dojos with a database in this Dojo's own Cluster. The
+	// operator lists them only before a hibernation or a deletion with data.
 	Guests []corev1.Pod
 }
 
@@ -198,5 +198,6 @@ func (s *State) images() images.Input {
 	}
 }
 
-// DatabaseID identifies a Dojo's database. It is "" until the database exists.
+// DatabaseID identifies a Dojo's database. It is "" if the Cluster or the Database object is
+// missing.
 func DatabaseID(s State) string { return databaseIDOf(s) }

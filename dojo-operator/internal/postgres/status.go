@@ -29,7 +29,7 @@ import (
 // Cluster shows the number of instances, the Service comes from the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
-	// The number is not specified if spec.postgres.cluster.size has no valid preset (Unsized).
+	// If size names no valid preset (Unsized), only the field instances has the number.
 	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
 	switch {
 	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:
@@ -160,7 +160,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	return status
 }
 
-// Strip removes the fields of a foreign object on which no plan depends, to save memory.
+// Strip saves memory: it removes those fields of a foreign object that no plan reads.
 func Strip(o client.Object) {
 	switch o := o.(type) {
 	case *cnpgv1.Cluster:

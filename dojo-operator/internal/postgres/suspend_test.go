@@ -205,7 +205,8 @@ func TestHibernationWaitsForBackups(t *testing.T) {
 	}
 }
 
-// For the final backup, the operator ends a hibernation that it began, but not one by a user.
+// For the final backup, the operator ends a hibernation that it began, but not a user's
+// hibernation.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, suspended)

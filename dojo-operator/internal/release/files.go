@@ -30,7 +30,8 @@ type contents struct {
 
 var known = lru.New(1024)
 
-// observeFiles reads the files of a ConfigMap only if the cache known lacks them.
+// observeFiles sets the fields about the migration files. It takes the contents of a ConfigMap from
+// the variable known, and reads the ConfigMap only if known lacks its present version.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
 	for _, ref := range dojo.Spec.Release.Migrations.ConfigMapRefs {

@@ -33,10 +33,12 @@ const (
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// The Job replaces the pod only after these exit codes: SIGKILL and SIGTERM, as on a lost node,
-	// and EX_TEMPFAIL (sysexits.h) for a lost connection to the database.
+	// After these exit codes, the Job replaces the pod: SIGKILL and SIGTERM, as on a lost node, and
+	// EX_TEMPFAIL (sysexits.h) for a lost connection to the database. Unless a disruption ended the
+	// pod, any other exit code than 0 fails the Job.
 	killed, terminated, temporary = 137, 143, 75
-	// Replacements after a disruption, such as an eviction, do not count as restarts.
+	// restarts limits the replacements of a failed pod. Disruptions, such as an eviction, do not
+	// use up this limit.
 	restarts = 2
 )
 

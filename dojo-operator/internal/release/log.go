@@ -25,10 +25,10 @@ import (
 const (
 	// longestLine is the maximum number of bytes of a log line in the status.
 	longestLine = 300
-	// The kubelet keeps the last 2 KiB of a log. If this is a single line longer than cutLog bytes,
-	// it may begin inside a Secret's value, and redact would not find the rest of the value.
+	// The kubelet keeps the last 2 KiB of a log. A single line of more than cutLog bytes may begin
+	// inside a Secret's value, and redact would not find the rest of the value.
 	cutLog = 2000
-	// Hiding shorter values would hide half of the text.
+	// shortestSecret excludes shorter values, because they occur in ordinary words.
 	shortestSecret = 4
 	hidden         = "***"
 )
@@ -36,7 +36,8 @@ const (
 // public lists credentials that the status shows anyway.
 var public = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_READONLY_ENDPOINT"}
 
-// logEnd reads Secrets only if the status does not have the failure yet.
+// logEnd returns the value of LogEnd. If the status already has the failure, logEnd returns "" and
+// reads no Secrets.
 func (s *State) logEnd(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) string {
 	job := s.job()
 	if job == nil || !ended(job, batchv1.JobFailed) || s.recordedFor(dojo, job) != nil {

@@ -33,12 +33,12 @@ type Config struct {
 type Input struct {
 	// Ready is true if the database is usable and the Dojo has its credentials.
 	Ready bool
-	// No step begins while Stopped: the Dojo is suspended, or Postgres is being upgraded.
+	// Stopped is true if no step may begin: the Dojo is suspended, or Postgres is being upgraded.
 	Stopped bool
 	// Revision is the revision of the credentials.
 	Revision string
-	// Keys are the environment variables of the credentials. Host, unless empty, replaces their
-	// host, because a Pooler does not keep the session of a lock.
+	// Keys are the environment variables of the credentials. Host, unless empty, replaces the value
+	// of DB_ENDPOINT, which may be a Pooler: a Pooler does not keep the session of a lock.
 	Keys []string
 	Host string
 	// Command is the spec of a pod that runs release.command, or nil.
@@ -73,7 +73,8 @@ type planner struct {
 	plan apply.Plan
 }
 
-// run returns the issue of a step that has not succeeded, or nil if the Dojo is suspended.
+// run plans the writes for a step that has not succeeded. It returns the issue of the step, or nil
+// if the Dojo is suspended.
 func (p *planner) run() *conditions.Issue {
 	p.deleteFormer()
 	job := p.job()
@@ -168,7 +169,9 @@ func (p *planner) deleteFormer() {
 	}
 }
 
-// deleteIdle keeps a running Job, and the desired step's failed Job unless a retry is requested.
+// deleteIdle deletes a Job that has ended, or whose containers have not started. It keeps a failed
+// Job of the desired step until a retry is requested, and a completed Job until the status records
+// the success.
 func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return

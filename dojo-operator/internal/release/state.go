@@ -53,7 +53,7 @@ type State struct {
 	LogEnd string
 }
 
-// Observe reads the release step.
+// Observe reads the Jobs, the pods and the migration files of the release step.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, target Target, now time.Time,
 ) (s State, err error) {
@@ -178,7 +178,8 @@ func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	return nil
 }
 
-// recordedFailure returns the failure in the status, or nil if a retry is requested.
+// recordedFailure returns the desired step's failure from the status. It returns nil if the status
+// has none, or if a retry is requested.
 func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure {
 	known := dojo.Status.Release
 	if known == nil || known.Failure == nil || known.Failure.Step != s.Step || retried(dojo, known.Failure.Retry) {

@@ -77,7 +77,8 @@ func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report s
 	next.Migrations, next.Migration = migrations.ParseReport(report)
 }
 
-// reportOf ignores the message of a user's command, which may contain a secret.
+// reportOf returns the report of dojo-migrate, or "". The message of a user's command may contain a
+// secret, so reportOf ignores it.
 func reportOf(fromMigrate bool, pods []corev1.Pod) string {
 	for i := range pods {
 		if ended := container(&pods[i]).Terminated; fromMigrate && ended != nil && ended.ExitCode == 0 {

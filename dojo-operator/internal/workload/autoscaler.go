@@ -25,7 +25,8 @@ import (
 // Defaults of spec.autoscaling in the CRD.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
-// scalerFor scales the Deployment, because a user may keep the Dojo's spec.replicas in Git.
+// scalerFor targets the Deployment and not the Dojo, because a user may keep the Dojo's
+// spec.replicas in Git.
 func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := dojo.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
@@ -58,8 +59,8 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 // kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period.
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns the condition ScalingActive if it is False, and the time until scalerIssue
-// reports it.
+// inactive returns the condition ScalingActive if its status is False, and the time until
+// scalerIssue reports the condition.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
@@ -74,7 +75,8 @@ func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutosc
 		return nil, 0
 	}
 	c := &scaler.Status.Conditions[i]
-	// Without pods, the condition is False too, so the Deployment must be available first.
+	// Without pods, the condition is False too, so the wait begins when the Deployment is
+	// available.
 	since := latest(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is needed because no event shows that the other Dojo is gone.
+// budgetRetry is the pause before the operator checks a name conflict again. No event shows that
+// the other Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -30,9 +31,9 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget plans nothing for one replica, because maxUnavailable 1 permits its eviction anyway.
-// It reports an issue if CloudNativePG needs the same name for a PodDisruptionBudget: CloudNativePG
-// would overwrite or delete the Dojo's.
+// planBudget wants a budget only for two or more replicas, because maxUnavailable 1 permits the
+// eviction of a single replica anyway. It reports an issue if CloudNativePG needs the same name for
+// a PodDisruptionBudget: CloudNativePG would overwrite or delete the Dojo's budget.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

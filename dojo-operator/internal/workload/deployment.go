@@ -32,7 +32,7 @@ const (
 	readinessPath = "/probe/readiness"
 	// "restricted" pod security refuses root, and some images do not name a user.
 	anyUser = 65532
-	// drainSeconds lets a terminating pod serve until every proxy has removed its endpoint.
+	// drainSeconds lets a terminating pod serve until every proxy has removed the pod's endpoint.
 	drainSeconds = 5
 )
 
@@ -195,8 +195,9 @@ func planDeployment(
 	return deployment
 }
 
-// scaledByOthers reports whether an autoscaler has written the replicas. Until it has, the operator
-// must not omit the field, because the API server would reset the replicas to 1.
+// scaledByOthers reports whether an autoscaler has written the replicas. Before the autoscaler's
+// first write, the operator must not omit the field, because the API server would reset the
+// replicas to 1.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

@@ -20,7 +20,8 @@ func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 		pod.WithPriorityClassName(name)
 	}
 	if name := dojo.Spec.ServiceAccountName; name != "" {
-		// The API server copies each field to the other: to remove the name, own both fields.
+		// The API server copies serviceAccountName and the deprecated serviceAccount to each other.
+		// The operator must own both fields to remove the name.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
 	}

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedAnnotation records a [refusal] together with the former image. If only the status had the
-// refusal, a crash between two writes would start the failed rollout again.
+// refusedAnnotation on the Deployment records a [refusal]. If only the status had the refusal, a
+// crash between two writes would start the failed rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
 type refusal struct {
@@ -39,7 +39,8 @@ func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) 
 	return nil
 }
 
-// refusalOf ignores an annotation of another client, which could stop rollouts.
+// refusalOf ignores an annotation that another client has written: such a client could stop
+// rollouts.
 func refusalOf(live *appsv1.Deployment) *refusal {
 	if live == nil || live.Annotations[refusedAnnotation] == "" || !owns(live, refusedPath) {
 		return nil

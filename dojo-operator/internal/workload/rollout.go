@@ -29,7 +29,8 @@ const (
 	rolloutFinished  = "NewReplicaSetAvailable"
 )
 
-// spec.replicas is nil if a client has removed managedFields, because the cache strips the spec.
+// desiredOf returns spec.replicas, or 1 if the cache lacks the field: the cache strips the spec if
+// a client has removed managedFields.
 func desiredOf(live *appsv1.Deployment) int32 { return ptr.Deref(live.Spec.Replicas, 1) }
 
 // Complete reports whether the Deployment has exactly its desired pods, all current and available.
@@ -65,8 +66,9 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update changes only pod counts during a rollout. It is false for
-// the first ready pod, and for each further tenth of many pods.
+// CountsAlone reports whether an update changes only pod counts during a rollout. It is false if
+// the first pod becomes ready. With more than ten pods, it is also false if a further tenth of the
+// pods becomes ready.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -121,9 +123,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
-// unavailableSince returns when Available or the pods last changed. While Available is not False,
-// it returns the present time, unless a maxUnavailable above 0 lets Available stay True although
-// replicas are missing.
+// unavailableSince returns when Available or the pods last changed. If maxUnavailable is 0 or no
+// pods are known, it returns the present time while Available is not False. A maxUnavailable above
+// 0 lets Available stay True although replicas are missing.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0

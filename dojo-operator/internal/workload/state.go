@@ -71,7 +71,7 @@ type State struct {
 	HoldStart bool
 	// Stopped is true if no pod may run, because Postgres is being upgraded.
 	Stopped bool
-	// Pods are read only while the Deployment is not complete or the Dojo is being deleted.
+	// Pods is empty if the Deployment is missing or complete, unless the Dojo is being deleted.
 	Pods      []corev1.Pod
 	Unchanged apply.Unchanged
 }

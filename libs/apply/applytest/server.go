@@ -283,7 +283,7 @@ func (s *Server) Apply(_ context.Context, config runtime.ApplyConfiguration, opt
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, config)
 }
 
-// Delete implements client.Writer. Dependents stay.
+// Delete implements client.Writer. It does not delete dependents.
 func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
 	var options client.DeleteOptions
 	options.ApplyOptions(opts)

@@ -23,7 +23,8 @@ import (
 const (
 	// absentTimeout limits the wait for a deletion, or for an object that may be deleted already.
 	absentTimeout = 3 * time.Second
-	// client-go repeats a failed watch within a minute (reflector.go: 30 s, plus jitter).
+	// outdatedTimeout limits the wait for a new version of a cached object. client-go repeats a
+	// failed watch within a minute (reflector.go: 30 s, plus jitter).
 	outdatedTimeout = 2 * time.Minute
 	sweepAt         = 1024
 )
@@ -134,7 +135,8 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes updates by other clients, and own updates that the cache shows before Expect.
+// ByOthers returns a predicate that passes only updates by other clients. It may also pass an own
+// update, for example if the cache shows the update before you call Expect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -144,7 +146,8 @@ func (s *Set) ByOthers(kind string) predicate.Predicate {
 	}
 }
 
-// NotOurs returns a predicate that passes all events of a kind except our own creates and updates.
+// NotOurs returns a predicate that passes all events of a kind except resyncs, own creates and own
+// updates. Like [Set.ByOthers], it may pass an own write.
 func (s *Set) NotOurs(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {

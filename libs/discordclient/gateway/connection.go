@@ -162,7 +162,8 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// If a heartbeat is not acknowledged, the connection is dead, even if TCP has not noticed.
+// heartbeat sends heartbeats. It ends the connection if Discord did not acknowledge a heartbeat:
+// the connection is then dead, even if TCP has not noticed.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -178,7 +179,8 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// The first pause is random, so that not all clients send heartbeats at once after an outage.
+// firstBeat returns the pause before the first heartbeat. The pause is random, so that not all
+// clients send heartbeats at once after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }

@@ -159,7 +159,8 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter keeps a server that ends each session at once from using up the day's IDENTIFYs.
+// pauseAfter returns the pause after a session. The pause doubles after each short session:
+// otherwise a server that ends each session at once would use up the day's IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A guild has at most 500 channels and 250 roles, so more look-ups are about deleted ones.
+// maxAnswers limits the cached look-ups. A guild has at most 500 channels and 250 roles, so further
+// look-ups are about deleted objects.
 const maxAnswers = 1000
 
 type answer struct {

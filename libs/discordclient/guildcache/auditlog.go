@@ -23,7 +23,8 @@ const (
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down, so that it also covers earlier creates.
 	auditStep = time.Hour
-	// The log counts as denied after auditRefused, because Discord may refuse it briefly.
+	// auditRefused is the time after which a refused log counts as denied although the bot seems to
+	// have the permission. Discord may refuse the log briefly.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -54,10 +55,10 @@ type createsRead struct {
 }
 
 // OwnCreates returns the audit log entries of the channels or roles that the bot created after the
-// time from, oldest first, perhaps with older entries. It reads the log unless the cache covers the
-// time complete. Before that time, it reads the log at most once a second. read is the time up to
-// which the log was read. A log that the bot may not view counts as empty. Errors: [ErrReading],
-// [ErrRefused].
+// time from, oldest first, perhaps with older entries. It reads the log unless the cached entries
+// reach up to the time complete. While now is before complete, it reads the log at most once a
+// second. read is the time up to which the log was read. A log that the bot may not view counts as
+// empty. Errors: [ErrReading], [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -175,7 +176,8 @@ func (c *Client) mayViewLog(guildID string) bool {
 	return !exact || have&discordgo.PermissionViewAuditLogs != 0
 }
 
-// ShowsCreates reports whether Discord showed the bot the audit log at the last reading.
+// ShowsCreates reports whether Discord showed the bot the audit log at the last reading; true
+// before the first reading.
 func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) bool {
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }

@@ -186,7 +186,8 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
-// KeepWebhook adds a webhook that Discord returns by id but omits in its channel's list.
+// KeepWebhook adds a webhook to the view. Call it if Discord returns the webhook by id, but omits
+// the webhook from its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
 // RenameWebhook calls [discordclient.Client.RenameWebhook] and updates the guild's view.

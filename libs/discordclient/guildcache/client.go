@@ -32,8 +32,8 @@ type Options struct {
 	Resync time.Duration
 	// ResyncLive is the approximate period of REST reads besides Gateway events. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the longest wait for the event of an own write. Then the guild is polled
-	// every Resync until an event comes. Default 15 s.
+	// EventTimeout is the longest wait for the event of an own write. If this event does not come,
+	// the guild is polled every Resync until another event comes. Default 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to cache a guild before [Client.Guild] requests it. It must not block.
 	// Default: no.
@@ -76,7 +76,8 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress refuses another host (*gateway.Fatal), which a user must allow in GatewayURL.
+// gatewayAddress returns the Gateway's address. It refuses an address at another host than the
+// API's (*gateway.Fatal): a user must allow that host in GatewayURL.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -153,7 +154,8 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns events until the context ends. An event that equals an unread one is dropped.
+// Subscribe returns a channel of events, which is closed once the context ends. An event that
+// equals an unread event is dropped.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.

@@ -136,7 +136,8 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll fails the test if the request lacks a field of its type that is not in without.
+// carriesAll fails the test unless the request has all fields of its type except the fields in
+// without.
 func carriesAll[T any](t *testing.T, request T, without ...string) T {
 	t.Helper()
 	raw, err := json.Marshal(request)
@@ -209,7 +210,8 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 }
 
-// newClient fails the test if a request does not match Discord's OpenAPI description.
+// newClient starts a simulated Discord and makes a Client. A request of the Client that does not
+// match Discord's OpenAPI description fails the test.
 func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordtest.Bot, string) {
 	t.Helper()
 	rules := contract.FromEnv(t)

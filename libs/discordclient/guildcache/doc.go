@@ -32,8 +32,8 @@
 //
 // The Gateway sends the state of all guilds when a session starts. The Client keeps the state of a
 // guild only if [Client.Guild] was called for the guild before, or if [Options].Keep returns true.
-// If [Client.Guild] is called later in the session, the guild is read twice by REST, and the view
-// follows the events from then on.
+// If [Client.Guild] is called later in the session, the view follows the events from this call on,
+// and the guild is read twice by REST.
 //
 // # Files
 //

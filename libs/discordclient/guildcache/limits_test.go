@@ -68,7 +68,8 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	}
 }
 
-// createAll returns how often a bucket or the global limit made a worker wait.
+// createAll creates categories and channels, and returns how often a bucket or the global limit
+// made a worker wait.
 func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// A member counts memberWeight plus 1 per role: 2,500 members with ten roles fit, about 2 MB.
+	// A cached member weighs memberWeight plus 1 per role, and the members of an asker at most
+	// maxMembers. So 2,500 members with ten roles fit, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
 	membersSwept             = time.Minute
 )

@@ -28,7 +28,8 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls is more than 1, so that a hanging call does not block other guilds.
+// maxPolls is the largest number of polls at the same time. It is more than 1, so that one hanging
+// call does not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {
@@ -127,7 +128,8 @@ func (c *Client) Run(ctx context.Context) error {
 // https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// After a fatal close code, runGateway waits for [gateway.Timing].Closed before it tries again.
+// runGateway keeps a connection to the Gateway until the context ends or the token is refused.
+// After any other fatal error, it waits for [gateway.Timing].Closed before it connects again.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,

@@ -81,7 +81,8 @@ func TestALiveGuildIsNotAbsentAfterOnePoll(t *testing.T) {
 	}
 }
 
-// heldList delays the next list of channels until release. asked waits for its request.
+// heldList makes Discord hold back the next list of channels until release is called. asked waits
+// for the request for this list.
 func heldList(r *cachetest.Rig) (asked, release func()) {
 	hold := make(chan struct{})
 	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})

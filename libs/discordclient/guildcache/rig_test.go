@@ -11,7 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// run calls Guild before the Gateway connects, so that GUILD_CREATE brings the bot's roles.
+// run starts the Client. It calls Guild before the Gateway connects, so that GUILD_CREATE brings
+// the bot's roles.
 func run(r *cachetest.Rig) (stop func() error) {
 	r.Helper()
 	r.Client.Guild(r.Guild)

@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Other verbs would print the target of a pointer, which races with a connection in use.
+// format uses only the verb v. Other verbs would print the target of a pointer, which races with a
+// connection in use.
 func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
 func say(o *cachetest.Output, v any) {

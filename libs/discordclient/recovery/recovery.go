@@ -84,7 +84,8 @@ type Intent struct {
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object of the caller; nil claims none.
 	Claimed func(channelID string) bool
-	// ProofOnly accepts only the audit log as proof. A whole log without an entry gives Absent.
+	// ProofOnly accepts only the audit log as proof. The outcome is Absent if the bot has read the
+	// log to its end and found no entry.
 	ProofOnly bool
 	// Propagation is the time after LastAttempt until list and audit log are complete. Discord's
 	// clock may be behind Now by four times as long. Default [DefaultPropagation].
@@ -143,8 +144,9 @@ func LoggedAt(id string, propagation time.Duration) time.Time {
 
 func (in Intent) loggedAt(id string) time.Time { return LoggedAt(id, in.Propagation) }
 
-// completeFor returns when the audit log surely has the creates of the intent and of fits. In an
-// earlier log, another client's channel could look like the intent's.
+// completeFor returns when the audit log surely has the creates of the intent and of the objects in
+// fits. If read earlier, the log may lack the entry of another client's object, which then looks
+// like the intent's.
 func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	at := in.complete()
 	if state.auditDenied {
@@ -158,9 +160,9 @@ func (in Intent) completeFor(state evidence, fits []string) time.Time {
 	return at
 }
 
-// Channel looks for the channel of a create that Discord may have executed. The intents
-// of a guild share its cached channels and the cached entries of its audit log; a call reads what the
-// cache lacks. It looks up the creators of at most three matches. A denied audit log is no error.
+// Channel looks for the channel of a create that Discord may have executed. The intents of a guild
+// share its cached channels and the cached entries of its audit log; Channel reads what the cache
+// lacks, and the creators of at most three matches. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -364,7 +366,8 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// until returns at most Propagation, because the intent's own entry may appear earlier.
+// until returns the time until at, but at most Propagation, because the intent's own entry may
+// appear earlier, and at least a second.
 func (in Intent) until(at time.Time) time.Duration {
 	return max(min(at.Sub(in.Now()), in.Propagation), time.Second)
 }
@@ -400,7 +403,7 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven decides by the entries with the intent's reason. It ignores deleted channels.
+// proven decides by the entries with the intent's reason. It ignores deleted objects.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false

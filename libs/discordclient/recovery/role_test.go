@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The audit log shows which role a create made. Without an entry, a single matching role counts.
+// The audit log shows which role a create made. Without an entry of this role, Role returns the
+// only matching role.
 func TestLostRole(t *testing.T) {
 	t.Parallel()
 	const reason = "DiscordRole 1 ns/on-call"

@@ -26,8 +26,8 @@ func newOrder() *order {
 	}
 }
 
-// setPriority raises a queued item's priority by a second entry. Pop skips the entry of lower
-// priority.
+// setPriority raises the priority of an item. A queued item gets a second entry, and Pop skips the
+// entry of lower priority.
 func (o *order) setPriority(item reconcile.Request, priority int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

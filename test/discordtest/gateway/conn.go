@@ -280,5 +280,5 @@ func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	return websocket.MessageText, o.frame
 }
 
-// Some libraries send the token in an IDENTIFY with the prefix "Bot ".
+// trimBot removes the prefix "Bot ", which some libraries add to the token in an IDENTIFY.
 func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

@@ -27,9 +27,9 @@ type Faults struct {
 	AckBeforeReady, ReconnectBeforeReady bool
 
 	WithholdAcks bool
-	// Miss and LoseOnWire select lost events. The simulator calls them while it is locked. An event
-	// of Miss gets no number (Discord delivers events 0 to N times). An event of LoseOnWire gets a
-	// number, and a RESUME repeats it.
+	// Miss and LoseOnWire select lost events. The simulator calls them while it is locked. If
+	// Miss selects an event, the event gets no number (Discord delivers events 0 to N times). If
+	// LoseOnWire selects an event, the event gets a number, and a RESUME sends the event.
 	Miss, LoseOnWire func(event string) bool
 	// Delay returns an event's delay on the simulator's clock. The session's later events wait too.
 	Delay func(event string) time.Duration

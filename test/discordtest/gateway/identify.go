@@ -14,7 +14,7 @@ type identify struct {
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
-	// Discord requires Properties. The simulator does not use them.
+	// Discord requires Properties. The simulator ignores their content.
 	Properties map[string]any `json:"properties"`
 }
 
@@ -128,7 +128,7 @@ func (s *session) present(g *model.GuildState) {
 	}
 }
 
-// Discord assigns guilds to shards by this formula: shard = (guild_id >> 22) % shards.
+// ofShard reports whether a shard has a guild. In Discord, shard = (guild_id >> 22) % shards.
 func ofShard(guildID string, shard *[2]int) bool {
 	if shard == nil {
 		return true
@@ -137,7 +137,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume repeats missed events, or sends op 9 (Invalid Session) if the session no longer has them.
+// resume sends the events that the client has missed. If the session does not exist, or no longer
+// stores all these events, resume sends op 9 (Invalid Session).
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -26,7 +26,7 @@ type session struct {
 	shard   *[2]int
 	// hidden maps the id of a channel to true if the client last saw the channel obfuscated.
 	hidden map[string]bool
-	// known has the ids of the channels that existed when the session started.
+	// known has the ids of the channels that a GUILD_CREATE of the session has listed.
 	known map[string]bool
 
 	compress bool

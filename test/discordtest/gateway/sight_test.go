@@ -183,8 +183,8 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// With Options.ShowHidden, events and lists have hidden channels, as on Discord until
-// 16 November 2026.
+// With Options.ShowHidden, events and lists show channels that the bot may not view, as on Discord
+// until 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })

@@ -21,7 +21,8 @@ import (
 
 const screenshots = "../../../out/discordtest"
 
-// browser starts headless Chromium, or skips the test. With REQUIRE_BROWSER, it fails instead.
+// browser starts headless Chromium. If Chromium is not installed, browser skips the test, or fails
+// the test if REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string

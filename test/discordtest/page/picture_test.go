@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestPicture takes the screenshot for `make screenshots`, which the docs show.
+// TestPicture takes a screenshot for the docs. `make screenshots` runs this test.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

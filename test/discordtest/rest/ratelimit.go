@@ -62,7 +62,8 @@ func bucketHash(route string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid bans addresses for their 401, 403 and 429 responses, except a 429 of scope shared.
+// countInvalid counts the 401, 403 and 429 responses to an IP address, except a 429 with scope
+// shared. A response above Limits.Invalid bans the address.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

@@ -37,13 +37,13 @@ const (
 	startLimit = 2 * time.Minute
 	// bound limits a spec that has no SpecTimeout.
 	bound = 10 * time.Minute
-	// With this plugin of the API server, a client needs the permission to update the finalizers of
-	// an owner to set blockOwnerDeletion.
+	// With this admission plugin, a client may set blockOwnerDeletion only if the client may update
+	// the finalizers of the owner.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// If a spec exceeds its limit, ginkgo prints the stacks. The suite has no limit, because its
-// duration depends on the machine.
+// A spec without a SpecTimeout gets the limit bound. If a spec exceeds its limit, ginkgo prints the
+// stacks. The suite has no limit, because its duration depends on the machine.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -224,8 +224,8 @@ func (o *Operator) Guard() bool {
 	})
 }
 
-// dropLease is necessary because client-go does not release a Lease after a crash, or while the
-// process acquires the Lease.
+// dropLease deletes the Lease. client-go does not release the Lease if the process crashes, or if
+// the process ends while it acquires the Lease.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}

@@ -145,7 +145,8 @@ func (w workshop) build(ctx context.Context, group []build) error {
 	return nil
 }
 
-// report, if not nil, gets the lines of the output, perhaps without the last lines.
+// run runs cmd. If report is not nil, run calls report with the lines of the output, but not always
+// with the last lines.
 func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, report func(line string)) error {
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,

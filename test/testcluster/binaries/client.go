@@ -68,9 +68,9 @@ type hostError struct {
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get requests the bytes of a file after offset, and writes them to the writer that open returns.
-// Servers without ranges send the whole file, so open gets the offset of the first byte. The size
-// is -1 if unknown.
+// get requests a file from offset on, and writes the response to the writer that open returns. A
+// server that does not support ranges sends the whole file, so open gets the offset of the first
+// byte in the response. open also gets the size of the file, or -1 if the size is unknown.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -112,7 +112,8 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request fails at once if the host is unreachable. A failure cancels the host's other requests.
+// request fails at once if an earlier request found the host unreachable. If this request finds the
+// host unreachable, it cancels the host's other requests.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -94,7 +94,8 @@ func (p *provider) published(ctx context.Context, r release) (string, error) {
 
 var sumOnly = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// findSum returns a file's checksum from the output of sha256sum, or from a list of one checksum.
+// findSum returns a file's checksum from the output of sha256sum, or from a text with only a
+// checksum.
 func findSum(list, url string) (string, error) {
 	file := url[strings.LastIndexByte(url, '/')+1:]
 	for line := range strings.Lines(list) {

@@ -85,7 +85,8 @@ func (b *build) pin() error {
 	return nil
 }
 
-// ldflags sets the version. Kubernetes would have v0.0.0-master, which clients cannot parse.
+// ldflags sets the version. Without these flags, Kubernetes would have the version v0.0.0-master,
+// which clients cannot parse.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {

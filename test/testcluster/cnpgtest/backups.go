@@ -225,7 +225,7 @@ func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	return BackupPhase(phase)
 }
 
-// Hibernation also fails a Backup that has started.
+// refusal returns the error that fails a Backup, or "". Hibernation fails even a started Backup.
 func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase BackupPhase) string {
 	if cluster == nil {
 		return ""
@@ -244,7 +244,7 @@ func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase Back
 	return ""
 }
 
-// waitsForOther reports whether an older or a started Backup of the Cluster has not ended
+// waitsForOther reports whether another Backup of the Cluster, older or started, has not ended
 // (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
 func (s *StandIn) waitsForOther(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {

@@ -74,7 +74,8 @@ func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
 	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
 }
 
-// FailArchiving makes the archiving of the write-ahead log fail with a reason, or succeed with "".
+// FailArchiving makes the archiving of the write-ahead log fail for a reason. With the reason "",
+// the archiving succeeds.
 func (s *StandIn) FailArchiving(namespace, cluster, reason string) {
 	s.change(namespace, cluster, func(i *instances) { i.archiving = reason })
 }
@@ -178,12 +179,14 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// Only healthy Clusters hibernate (pkg/reconciler/hibernation/status.go in CloudNativePG).
+// mayHibernate reports whether a Cluster with the annotation "on" is healthy or already hibernated.
+// Other Clusters do not hibernate (pkg/reconciler/hibernation/status.go in CloudNativePG).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
-// The reason is DeletingPods at first, because pods take a moment to end.
+// hibernationOf sets the condition of the hibernation, or removes it without the annotation "on".
+// During hibernation, the reason is DeletingPods at first, because pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -198,7 +201,7 @@ func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
-// CloudNativePG sets the condition ContinuousArchiving even without an archive.
+// archived sets the condition ContinuousArchiving, as CloudNativePG does even without an archive.
 func (i instances) archived(o *unstructured.Unstructured) []any {
 	const kind = "ContinuousArchiving"
 	if i.archiving != "" {

@@ -203,8 +203,8 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait waits for the duration d, or until the channel until has a value. It returns false if ctx
-// has ended.
+// wait returns after the duration d, or before if the channel `until` has a value or ctx ends. It
+// returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -44,11 +44,11 @@
 //     fields is refused in the status.
 //   - A Backup is pending while its Cluster is down, or while another Backup that is older or
 //     started has not ended. Then it is started, and then completed or in the phase of
-//     StandIn.SetBackups. A Backup fails for good if its Cluster is hibernated or has no plugin,
-//     or if a pod is older than the plugin. While a Backup runs, the Cluster's condition
-//     LastBackupSucceeded is False with the reason BackupStarted. When a Cluster archives under
-//     another serverName, its completed Backups under the former serverName are deleted, as the
-//     plugin barman-cloud does.
+//     StandIn.SetBackups. A Backup fails for good if its Cluster is hibernated. With the method
+//     plugin, it also fails if the Cluster has no plugin, or if a pod is older than the plugin.
+//     While a Backup runs, the Cluster's condition LastBackupSucceeded is False with the reason
+//     BackupStarted. When a Cluster archives under another serverName, its completed Backups under
+//     the former serverName are deleted, as the plugin barman-cloud does.
 //   - A Pooler gets a Service, and a Deployment whose replicas are the Pooler's spec.instances.
 //     Kubernetes runs the pods. Without its Cluster, the Pooler is inactive. If a Cluster or
 //     another owner's object has the Pooler's name, the Pooler gets no status.
@@ -57,9 +57,10 @@
 // limits are exact.
 //
 // A database has one table. StandIn.Insert commits rows into it with the login's rights in
-// Postgres. The table survives failovers, upgrades and the deletion of the Database, as with
-// CloudNativePG. DROP DATABASE and the deletion of the Cluster remove it. StandIn.Restorable
-// returns the rows of a Backup; a restored Cluster does not get these rows.
+// Postgres. As with CloudNativePG, the table survives failovers, upgrades and the deletion of a
+// Database with the reclaim policy retain. The deletion of a Database with the policy delete, or of
+// the Cluster, removes the table. StandIn.Restorable returns the rows of a Backup; a restored
+// Cluster does not get these rows.
 //
 // The package runs no Postgres and no SQL, and ends no sessions.
 package cnpgtest

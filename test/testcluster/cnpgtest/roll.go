@@ -37,7 +37,8 @@ func pluginsOf(o *unstructured.Unstructured) (names []string) {
 	return names
 }
 
-// As in CloudNativePG, the status names the new image as soon as the first pod is replaced.
+// playRoll replaces the next pod, and changes the status. As in CloudNativePG, the status names the
+// new image as soon as the first pod is replaced.
 func (s *StandIn) playRoll(o *unstructured.Unstructured, image string, status map[string]any) {
 	before := s.instancesOf(o)
 	after := before.rolled(o, image, status)

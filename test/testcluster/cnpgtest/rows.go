@@ -116,7 +116,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// Backups of a dropped database keep their rows.
+// dropDatabase keeps the rows of a dropped database for its Backups.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,8 @@ func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	delete(s.tables[cluster], name)
 }
 
-// An instance archives its write-ahead log at its shutdown.
+// archive records that all rows of a Cluster are archived. An instance archives its write-ahead log
+// at its shutdown.
 func (s *StandIn) archive(cluster types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

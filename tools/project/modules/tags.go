@@ -104,8 +104,9 @@ func sameShared(ctx context.Context, c git.Clone, l location.Location, source, v
 	return commit, true, nil
 }
 
-// next returns version if it is newer than newest and below v2, which would change module paths.
-// Otherwise it returns the release of a prerelease, or the next minor version.
+// next returns version if it is newer than newest and below v2, because v2 would change module
+// paths. Otherwise it returns v1.0.0 if newest is "", the release of newest if newest is a
+// prerelease, or else the minor version after newest.
 func next(newest, version string) string {
 	if major := semver.Major(version); (major == "v0" || major == "v1") && semver.Compare(version, newest) > 0 {
 		return version

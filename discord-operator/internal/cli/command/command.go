@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command has the commands of kubectl discord. The commands print Kubernetes objects with
-// package view, or call Discord with the packages cli, export and plan.
+// Package command has the commands of kubectl discord. Package view describes Kubernetes objects,
+// package recreate plans undelete, and the packages cli, export and plan call Discord.
 package command
 
 import (

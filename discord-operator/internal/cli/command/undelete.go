@@ -266,7 +266,8 @@ func exceedsQuota(err error) bool {
 		(strings.Contains(err.Error(), "exceeded quota: ") || strings.Contains(err.Error(), "status unknown for quota: "))
 }
 
-// The text is from k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
+// dryRunUnsupported reports whether a webhook does not support dry runs. Source of the text:
+// k8s.io/apiserver, pkg/admission/plugin/webhook/errors.
 func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

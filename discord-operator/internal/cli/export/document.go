@@ -100,7 +100,8 @@ func (d *document) yaml() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML writes JSON instead if the value has line breaks on which YAML's versions disagree.
+// toYAML returns a value as YAML, or as JSON if the value contains line breaks that the versions of
+// YAML treat differently.
 func toYAML(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// fit removes optional fields that the schema refuses, or else comments the object out.
+// fit removes the optional fields that the schema refuses. If the schema then still refuses the
+// object, fit comments the object out.
 func (e *exporter) fit(of *entry, optional resource.Rows) {
 	spec := map[string]any{}
 	raw, err := json.Marshal(of.spec)

@@ -123,7 +123,7 @@ func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
 	return v1alpha1.DeletionPolicyRetain
 }
 
-// described quotes the name, because a name may contain line breaks.
+// described names a channel in a comment. It quotes the name, which may contain line breaks.
 func described(c *discordclient.Channel) string {
 	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.TypeName()), c.Name, c.ID)
 }

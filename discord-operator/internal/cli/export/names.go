@@ -16,7 +16,8 @@ import (
 const maxStem = 42
 
 // objectNames returns names by Discord id. An ambiguous channel name gets its group or server as a
-// prefix. Other ambiguous names get the id as a suffix.
+// prefix. An ambiguous group name gets the id as a suffix, and so does a channel name that is
+// ambiguous even with the prefix.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}

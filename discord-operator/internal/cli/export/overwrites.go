@@ -17,8 +17,9 @@ import (
 
 const maxOverwrites = 100 // limit of the CustomResourceDefinitions
 
-// overwrites returns the permissionOverwrites of a channel; nil if the schema cannot express them
-// or the operator would change them. disabled means that the copy's manifest is commented out.
+// overwrites returns the permissionOverwrites of a channel. If the schema cannot express them or
+// the operator would change them, an export omits them (nil), and a copy comments out the manifest
+// (disabled).
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {

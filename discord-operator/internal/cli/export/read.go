@@ -24,7 +24,8 @@ type bot struct {
 	permissions                   permissions.Bits // the bot's permissions in the whole server
 }
 
-// The REST API omits channels that are hidden from the bot, so read gets them from the Gateway.
+// read reads a server. It gets the channels that are hidden from the bot from the Gateway, because
+// the REST API omits them.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server

@@ -45,7 +45,8 @@ func (e *exporter) serverEntry() entry {
 	return result
 }
 
-// iconURL follows https://discord.com/developers/docs/reference#image-formatting.
+// iconURL returns the URL of a server's icon. Source of the format:
+// https://discord.com/developers/docs/reference#image-formatting.
 func iconURL(webURL, guildID, hash string) string {
 	base := webURL
 	if base == discordURL {

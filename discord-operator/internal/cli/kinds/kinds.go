@@ -75,7 +75,7 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// RoleWith returns the ClusterRole that grants a verb on a kind of discord-operator.
+// RoleWith returns the ClusterRole that grants a verb on a kind of discord-operator; "" for others.
 func RoleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, "."+v1alpha1.GroupVersion.Group):

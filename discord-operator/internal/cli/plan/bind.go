@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An id in the status has precedence over spec.adopt, and spec.adopt has precedence over a name.
+// bindAll binds objects in this order: an object with an id in its status has precedence over an
+// object with spec.adopt, which has precedence over an object that has only a name.
 const (
 	byStatus = iota
 	byAdoption

@@ -25,7 +25,8 @@ type live struct {
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// The REST API omits channels that are hidden from the bot, so read gets them from the Gateway.
+// read reads a server. It gets the channels that are hidden from the bot from the Gateway, because
+// the REST API omits them.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
 	if err != nil {

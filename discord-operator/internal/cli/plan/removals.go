@@ -89,7 +89,7 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 const reasonUnidentified = "Unidentified"
 
 // unidentified returns an issue if the operator may delete a resource that the plan cannot show:
-// the operator uses the id in the cluster's status, but the plan of a manifest has only the name.
+// the object in the cluster has the resource's id in its status, but the manifest has only a name.
 func (s *step) unidentified() *conditions.Issue {
 	d := s.plan.Delete
 	if d == nil || d.By != nil || d.How == lifecycle.Retained || !s.named || s.binding.Live != nil {
@@ -115,7 +115,8 @@ func (w *world) recordClaims(s *step) {
 	}
 }
 
-// freed returns a snapshot without the ids of rules and updates channels that manifests replace.
+// freed returns a snapshot for deletions. The snapshot has no rules channel if the server's
+// manifest refers to a rules channel that has a manifest. The same applies to the updates channel.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

@@ -70,7 +70,7 @@ func (w *world) assignWebhook(s *step) {
 }
 
 // ifYounger marks the deletion of a webhook as uncertain if the age of the object is unknown: the
-// operator keeps a webhook that was in an adopted channel before the object.
+// operator keeps the webhook of an adopted channel if the webhook is older than the object.
 func ifYounger(c *v1alpha1.DiscordChannel, all []resource.Difference) []resource.Difference {
 	if c.Spec.Adopt == nil || !c.CreationTimestamp.IsZero() {
 		return all

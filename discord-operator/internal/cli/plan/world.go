@@ -64,7 +64,8 @@ type step struct {
 
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
-// compute returns an error if Discord could not be read: that is no problem of an object.
+// compute returns the report of all objects. If Discord could not be read, compute returns an
+// error, because no object causes this problem.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) (*Report, error) {
 	w := &world{
 		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, withDeleted: l.snapshot,

@@ -36,7 +36,7 @@ type Plan struct {
 	now     time.Time
 }
 
-// NewPlan plans to replace an object. server is nil if it is in the object's namespace.
+// NewPlan plans to replace o. server is o's DiscordServer if it is in another namespace, else nil.
 func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
 	p := &Plan{Old: o, ID: status.ID(o), now: now}
 	what := kinds.Of(o).Kind + " " + o.GetName()
@@ -71,7 +71,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	return p, nil
 }
 
-// granted refuses roles, and objects that the server does not allow to retain and adopt resources.
+// granted checks an object in another namespace than its server. It returns an error for a role,
+// and if the server does not allow such objects both to retain and to adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)

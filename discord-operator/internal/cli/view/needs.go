@@ -160,7 +160,8 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 	return in, nil
 }
 
-// An object of a tenant must not be enough to request Administrator, so only the flag requests it.
+// withAdministrator requests Administrator only if asked is true, because an object of a tenant
+// must not be able to request this permission.
 func (in *Invitation) withAdministrator(asked bool) {
 	of := func(n Need) bool { return n.bit == permissions.Administrator }
 	need := Need{Permission: permissions.Administrator.String(), bit: permissions.Administrator}

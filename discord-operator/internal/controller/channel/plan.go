@@ -69,7 +69,7 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 }
 
 // PlanDeletion plans the deletion of the channel. If the channel stays on Discord, the plan deletes
-// only a webhook that the operator has created and that no other object's status names.
+// at most the webhook: if ownsWebhook is true and no other object's status names the webhook.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) && !s.WebhookShared {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{

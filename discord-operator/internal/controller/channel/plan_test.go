@@ -355,7 +355,8 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// A deletion that retains a channel deletes the webhook that the operator created for this object.
+// A deletion that retains an adopted channel deletes the webhook that the operator created for this
+// object, unless the policy is Retain, or another object may own the webhook.
 func TestPlanDeletionOfAWebhook(t *testing.T) {
 	t.Parallel()
 	const id = "1401681709430341731"

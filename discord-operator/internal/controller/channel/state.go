@@ -30,7 +30,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// No event reports that a category with a known id exists again, so the channel looks for it.
+// groupRetry is the delay before a channel looks for its category again. Usually, an event of the
+// category or the group starts a reconcile earlier.
 const groupRetry = 5 * time.Second
 
 // State is the observed state of a channel.
@@ -207,7 +208,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// ownsWebhook excludes objects that only observe the channel: another object may own the webhook.
+// ownsWebhook excludes objects that only observe the channel, because another object may own the
+// webhook. It excludes objects with a deletion policy, because Retain also applies to the webhook.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && !c.Status.Observed && webhook.Created(c)
 }
@@ -221,7 +223,8 @@ func (r *Reconciler) sharesWebhook(ctx context.Context, c *v1alpha1.DiscordChann
 	}), err
 }
 
-// parentsOf works even if the DiscordServer and the DiscordGroup no longer exist.
+// parentsOf works even if the DiscordServer and the DiscordGroup no longer exist, provided that the
+// status has a serverRef.
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {

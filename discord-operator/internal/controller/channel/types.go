@@ -49,7 +49,7 @@ func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 const enableCommunity = "Enable Community: set spec.community of the DiscordServer to Enabled, or use the server's " +
 	"settings on Discord."
 
-// Without the guild feature COMMUNITY, Discord allows only text and voice channels. Source:
+// refusedType returns the issue of a type for which the guild lacks a feature, or nil. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	has := func(feature string) bool { return slices.Contains(s.Guild.Snapshot.Guild.Features, feature) }
@@ -74,7 +74,7 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// A Stage channel has a smaller limit, which the CRD's schema checks.
+// refusedBitrate ignores the smaller limit of Stage channels, which the CRD's schema checks.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

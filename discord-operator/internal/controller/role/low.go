@@ -19,9 +19,9 @@ var _ lifecycle.Bounds = &LowPlaces{}
 
 // LowPlaces keep roles of tenants (namespaces other than the server's) below all other roles.
 type LowPlaces struct {
-	// Own has the role ids of the object's namespace, Others the role ids of other tenants; both
-	// lack adopted roles. The roles of all tenants may be in any order, so that tenants do not move
-	// each other's roles.
+	// Own has the role ids of the object's namespace, Others the role ids of other tenants. Neither
+	// map has adopted roles. The roles of all tenants may be in any order, so that tenants do not
+	// move each other's roles.
 	Own, Others map[string]bool
 }
 

@@ -138,7 +138,8 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// If a call fails, the status keeps the users who may still have the role.
+// takeBack takes the role from recorded users that the spec no longer names. If a call fails, the
+// status keeps the users who may still have the role.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {

@@ -152,8 +152,8 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions keeps live permissions without a documented name. If spec.permissions is not set, it
-// keeps all live permissions. It omits live permissions above the ceiling.
+// permissions omits live permissions above the ceiling. It keeps the other live permissions if
+// spec.permissions is not set, and otherwise only bits without a documented name.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {

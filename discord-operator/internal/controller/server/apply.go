@@ -42,7 +42,8 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
-// observed stores the finalizer too, so that the DiscordServer exists while objects refer to it.
+// observed stores the finalizer although it changes nothing on Discord, so that the DiscordServer
+// exists while objects refer to it.
 func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {

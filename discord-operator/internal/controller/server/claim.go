@@ -28,7 +28,7 @@ const (
 	unable                        // the server's bot cannot manage the guild, so the server must not block other servers
 )
 
-// Within lossGrace, a user can replace the token's Secret before another server gets the guild.
+// lossGrace lets a user replace the token's Secret before another DiscordServer gets the guild.
 const lossGrace = 10 * time.Minute
 
 func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {

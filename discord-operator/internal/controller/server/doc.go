@@ -9,6 +9,5 @@
 //
 // The operator never creates a guild. Several DiscordServers may name the same guild, and claim.go
 // selects the DiscordServer that manages it. So package lifecycle does not find, create or edit the
-// guild. From package lifecycle, this package uses only the deletion and the records of Discord's
-// responses.
+// guild. It only deletes the guild, and records Discord's responses.
 package server

@@ -109,7 +109,8 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// A community server requires a rules channel and an updates channel.
+// community returns nil if the rules channel or the updates channel is missing, because a community
+// server requires both channels.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]

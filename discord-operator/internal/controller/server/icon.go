@@ -40,7 +40,8 @@ type Icon struct {
 	dataURI string // empty if only the Hash is cached
 }
 
-// icons caches the hash of each server's image, so that each image is read once.
+// icons caches the hash of each server's image. The operator reads an image again only to upload
+// it, or after a change of its ConfigMap or key.
 type icons struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]Icon

@@ -108,7 +108,8 @@ func retained(server *v1alpha1.DiscordServer) bool {
 
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// ViewAuditLog lets the operator find the result of a create after a lost response.
+// required includes ViewAuditLog, so that the operator can find the result of a create after a lost
+// response.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0

@@ -119,7 +119,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	hook, err := s.Guild.Bot.GetWebhook(ctx, k.id)
 	class := discordclient.ClassOf(err)
 	switch {
-	// Discord lets a bot read its own webhooks, so a denied webhook is not the bot's.
+	// Discord lets a bot read its own webhooks. If Discord denies the read, the webhook is not
+	// the bot's.
 	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.fromSecret:
 		w.inconsistent.End(k.id)
 		return false, confirm(&w.missing, k.id, now)

@@ -66,7 +66,8 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile limits the number of steps. If lost is set, the response to a create does not arrive.
+// reconcile runs the first steps of a plan; most limits their number. If lost is set, the response
+// to a create does not arrive.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {

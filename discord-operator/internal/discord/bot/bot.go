@@ -23,7 +23,8 @@ type Bot struct {
 	token   string
 	started time.Time
 	stop    context.CancelFunc
-	// Bots.mu guards refusedAt and refusals, the number of consecutive earlier refusals.
+	// Bots.mu guards refusedAt and refusals. refusals is the number of consecutive refusals before
+	// refusedAt.
 	refusedAt time.Time
 	refusals  int
 
@@ -36,7 +37,7 @@ type Bot struct {
 // token, so the operator retries. Discord counts each refusal, so the delays grow.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
-// The caller must lock Bots.mu.
+// untilRetry returns the time until the next try of a refused token. The caller must lock Bots.mu.
 func (b *Bot) untilRetry(now time.Time) time.Duration {
 	if b.refusedAt.IsZero() {
 		b.refusedAt = now
@@ -55,7 +56,7 @@ func (b *Bot) OrNone() *guildcache.Client {
 	return b.Client
 }
 
-// Application returns the bot's application. It asks Discord only once.
+// Application returns the bot's application. After one successful call, it sends no more calls.
 func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
 	if known := b.application.Load(); known != nil {
 		return *known, nil

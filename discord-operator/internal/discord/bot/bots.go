@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Event is a change on Discord.
+// Event is a change on Discord, or the refusal of a bot's token (EventTokenRefused).
 type Event = event.TypedGenericEvent[guildcache.Event]
 
 // EventTokenRefused is the kind of an event without a guild: Discord has refused a bot's token.
@@ -40,12 +40,13 @@ type Config struct {
 	APIURL string
 	// PerSecond is the maximum number of calls of a bot per second. 0 means Discord's limit.
 	PerSecond int
-	// Resync is the interval between reads of a guild without the Gateway.
+	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
 	// ResyncLive replaces Resync while the Gateway is connected. If no event reports the operator's
 	// own change within EventTimeout, Resync applies. 0 means the defaults of guildcache.
 	ResyncLive, EventTimeout time.Duration
-	// Guard runs before each mutating call; its error stops the call. It may be nil.
+	// Guard runs before each mutating call. An error stops the call; until is the call's deadline.
+	// Guard may be nil.
 	Guard func() (until time.Time, err error)
 	// Metrics may be nil.
 	Metrics *guildcache.Metrics
@@ -77,7 +78,8 @@ type use struct {
 	guild   string
 }
 
-// New returns Bots without a bot. All connections end with ctx. live reads the data of Secrets.
+// New returns Bots, which connect no bot yet. All connections end with ctx. live reads the data of
+// Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -88,7 +90,7 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a new channel of all changes. Call it before Of, and receive every event.
+// Events returns a new channel of all events. Call it before Of, and receive every event.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -222,7 +224,7 @@ func ParseToken(text string) (token string, ok bool) {
 	return token, tokenForm.MatchString(token)
 }
 
-// The operator sends only texts of this form, because Discord counts each refusal.
+// The operator sends only tokens of this form, because Discord counts each refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
 func replaceToken(server *v1alpha1.DiscordServer) string {
@@ -308,8 +310,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. Refused calls that no object causes count for namespace. The caller must
-// lock b.mu.
+// start connects a bot. It attributes refused calls that no object causes to namespace. The caller
+// must lock b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

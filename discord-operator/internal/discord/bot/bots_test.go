@@ -132,7 +132,7 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// Each call with a refused token counts towards a ban of the IP address of all tenants.
+// Each call with a refused token may lead to a ban of the IP address, which all tenants share.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)

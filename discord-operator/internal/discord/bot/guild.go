@@ -30,7 +30,8 @@ import (
 )
 
 const (
-	// arrival is long enough for a guild's first state by the Gateway (1 s) or polling (5 s).
+	// arrival is the longest unreported wait for a guild's first state. The Gateway usually takes
+	// 1 s, and polling 5 s.
 	arrival = 10 * time.Second
 	// arrivalRetry rarely matters, because an event starts a reconcile earlier.
 	arrivalRetry = 500 * time.Millisecond
@@ -112,8 +113,8 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the bot for deletions. If the token's Secret is gone or wrong, it returns the
-// last used bot.
+// ToDelete returns the bot for deletions. If the token's Secret is gone or malformed, it returns
+// the last used bot, if there is one.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -222,8 +223,8 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 }
 
 // Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
-// Its link also asks for the permissions that the bot's role has, because an invitation may replace
-// them.
+// The issue's link also asks for the permissions that the bot's role has, because an invitation may
+// replace them.
 func Lacks(snap *guildcache.Snapshot, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	have, exact := snap.BotPermissions()
 	if !exact || have.Has(needed) {
@@ -263,8 +264,8 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 }
 
 // Reserved is the issue of changed overwrites that need an administrator; nil if none or unknown.
-// ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
-// Administrator: https://docs.discord.com/developers/topics/permissions
+// Source for ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// Source for Administrator: https://docs.discord.com/developers/topics/permissions
 func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()

@@ -30,7 +30,8 @@ type random struct {
 	roles []string
 }
 
-// Populate creates all that the operator supports, at random. The same seed gives the same result.
+// Populate gives a guild random roles, channels, webhooks and settings that the operator supports.
+// The same seed gives the same result.
 func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot discordtest.Bot, seed uint64) error {
 	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: a test's
 	Community(srv, guild)

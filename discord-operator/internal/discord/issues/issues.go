@@ -24,16 +24,17 @@ import (
 )
 
 const (
-	// MaxTransient is a duration. No status reports a rate limit up to it, because it ends so soon.
+	// MaxTransient is the longest rate limit that no status reports, because it ends so soon. For
+	// waits in the bot's call queue, maxQueued applies.
 	MaxTransient = 5 * time.Second
-	// maxQueued is a duration. No status reports a wait up to it in the bot's call queue.
+	// maxQueued is the longest wait in the bot's call queue that no status reports.
 	maxQueued = 30 * time.Second
 	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is short, because Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
-	// notLeadingRetry is the delay after a call that the fence stopped: the process may not lead.
+	// notLeadingRetry is the delay after the fence stopped a call: another process may lead.
 	notLeadingRetry = time.Second
 	fullRetry       = time.Minute
 )
@@ -51,7 +52,8 @@ func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Transient
 }
 
-// Of returns the issues of an error. Errors that are not from Discord use the workqueue's back-off.
+// Of returns the issues of an error. An error from Discord may become an issue of this package; for
+// all other errors, [conditions.Of] applies.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -112,7 +114,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// limits describes a limit by the scope of [discordclient.RateLimited].
+// limits maps the scope of [discordclient.RateLimited] to words for a message.
 var limits = map[string]string{
 	"user":   " for this kind of call",
 	"shared": " for the calls of all bots to this resource",
@@ -120,7 +122,8 @@ var limits = map[string]string{
 	"hidden": " for this kind of change, such as of a name or topic,",
 }
 
-// rateLimited rounds the end up to a minute, so that each object needs one status update.
+// rateLimited rounds the end of the limit up to a full minute, so that each object needs one status
+// update.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
 	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue usually starts the retry earlier
@@ -160,7 +163,8 @@ func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue of needed permissions missing in have; nil if none, or if exact is false.
+// Lacking is the issue of permissions in needed but not in have; nil if there are none, or if exact
+// is false.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	missing := have.Missing(needed)
 	if !exact || missing == 0 {
@@ -243,14 +247,15 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion has failed. A wait or a missing grant is no failure.
+// Fails reports whether a deletion has failed. A rate limit, a wait for dependents or a missing
+// grant is no failure.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion converts a Degraded issue at once, and others after deletionGrace, to DeletionFailed.
-// The message names the annotation that leaves the resource on Discord.
+// OfDeletion converts a failure ([Fails]) to DeletionFailed: a Degraded issue at once, other issues
+// after deletionGrace. The message names the annotation that leaves the resource on Discord.
 func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	worst = ofDeletion(worst, failing)
 	if worst.Reason == v1alpha1.ReasonDeletionFailed {
@@ -273,7 +278,8 @@ func ofDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issu
 // Abandonable reports whether this issue lets a user leave the resource on Discord.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
-// Annotate returns the command that sets an annotation of an object, or removes it with "-".
+// Annotate returns the command that sets an annotation of an object. If annotation ends with "-",
+// the command removes the annotation.
 func Annotate(o client.Object, annotation string) string {
 	return fmt.Sprintf("kubectl annotate %s %s -n %s %s", resource(o), o.GetName(), o.GetNamespace(), annotation)
 }

@@ -54,7 +54,8 @@ type Identity struct {
 	Released bool // whether the status says that the resource was only observed; another object may manage it
 }
 
-// Retained reports whether a deletion leaves the resource on Discord, by default if it is adopted.
+// Retained reports whether a deletion leaves the resource on Discord. Without a deletion policy, an
+// adopted resource stays.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -102,7 +103,8 @@ type Lookup struct {
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its resource. Without Live and Absent, the resource may exist.
+// Binding relates an object to its resource. If Live is nil and Absent is false, the resource may
+// exist.
 type Binding struct {
 	Lookup
 	Identity
@@ -119,7 +121,7 @@ type Binding struct {
 	ClaimedHere        bool              // whether all other objects that name the resource are in this namespace
 }
 
-// Claim records that another object (by) claims the resource. here means that it is in the same
+// Claim records that another object (by) claims the resource. here means that by is in the same
 // namespace. An object of another namespace takes precedence.
 func (b *Binding) Claim(by string, here bool) {
 	if b.ClaimedBy == "" || b.ClaimedHere {
@@ -173,7 +175,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted is like Bind for a deleted object, but puts a Degraded issue into Mismatch.
+// BindDeleted is like Bind for a deleted object, but puts a Degraded issue into Mismatch, except
+// the issue of a hidden resource.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -182,13 +185,14 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object may have a resource. It ignores all that users can write.
+// Owns reports whether the object may have a resource. It uses only the status and the records,
+// because users can write the spec.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position returns the desired place of an object; nil if the spec has none. Only siblings of its
-// namespace count, so that no namespace can move the resources of another.
+// Position returns the desired place of an object; nil if the spec has none. It ignores siblings in
+// other namespaces, so that no namespace can move the resources of another.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil

@@ -28,7 +28,8 @@ func (c *CallQueue) Start(_ context.Context, q queue) error {
 	return nil
 }
 
-// Caller returns the context for an object's calls. An admitted object goes first in the queue.
+// Caller returns the context for an object's calls. When the rate limit admits the calls, the
+// object has priority in the queue.
 func (c *CallQueue) Caller(ctx context.Context, o client.Object, calls int) context.Context {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	notifyReady := func() {

@@ -71,7 +71,7 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 }
 
 // Released reports whether the object has given up its resource because the spec asks only to
-// observe it. It stays true until a reconcile that may change the resource binds it again.
+// observe it. The result stays true until a reconcile that may change the resource binds it again.
 func (k *Kind) Released(o status.Object, results Results) bool {
 	i := k.Identity(o)
 	return i.Observed || i.Released && results.Live == nil

@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete deletes the resource of a deleted object, then the finalizer. If the deletion fails, the
-// force-delete annotation removes the finalizer all the same, but only if plan.NoRetention is nil.
+// Delete carries out the planned deletion, then removes the finalizer. If the deletion fails, it
+// removes the finalizer only if the object has the force-delete annotation and plan.NoRetention is
+// nil.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {

@@ -84,8 +84,8 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// The force-delete annotation leaves the resource on Discord 20 seconds after the first failure.
-// Rate limits and waits are no failures.
+// The force-delete annotation leaves the resource on Discord 20 seconds after the first failure, or
+// at once after a Degraded issue. Rate limits and waits are no failures.
 func TestForceDeleteWaitsAfterTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// Discord sometimes reports existing channels as unknown; it must repeat that after goneDelay:
-	// https://github.com/discord/discord-api-docs/issues/8445
+	// Discord sometimes reports existing channels as unknown, so a second report must follow after
+	// goneDelay: https://github.com/discord/discord-api-docs/issues/8445
 	goneDelay = issues.MaxTransient
-	// hiddenRetry is for resources that the Gateway hides, and limits the doubling of refusedRetry.
+	// hiddenRetry is the delay for resources that the Gateway hides. After refused reads, the delay
+	// starts at refusedRetry and doubles up to hiddenRetry.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -99,8 +100,9 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone returns nil only if the Gateway reported a deletion, or two reads and a later list
-// lack the resource. A hidden or temporarily unknown resource must not be created again.
+// confirmGone returns nil only if the Gateway reported a deletion, or if two reads and a list after
+// the first read lack the resource. A hidden or temporarily unknown resource must not be created
+// again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {

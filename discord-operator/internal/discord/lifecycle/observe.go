@@ -54,7 +54,8 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues omits planned issues about permissions that only a change needs.
+// ObservedIssues omits planned issues about permissions that only a change needs. It adds an issue
+// if no resource exists.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {

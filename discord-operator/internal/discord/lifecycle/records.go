@@ -66,8 +66,8 @@ func (r *Records) Of(uid types.UID) Record {
 	return Record{LastAttempt: r.since}
 }
 
-// Finalized records that an object has a finalizer; call it before Of. Without a record, another
-// process stored the finalizer, and may have sent a create just before.
+// Finalized records that an object has a finalizer; call it before Of. If this process has no
+// record of the object, another process stored the finalizer, and may have just sent a create.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

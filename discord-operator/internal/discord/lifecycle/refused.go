@@ -78,7 +78,8 @@ func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditi
 	}
 }
 
-// Withhold removes a deletion that Discord would refuse from the plan, and adds the issue.
+// Withhold removes the deletion from the plan if Discord would refuse the deletion, and adds the
+// issue.
 func (p Plan) Withhold(forbidden func() *conditions.Issue) Plan {
 	if p.Delete != nil && p.Delete.By != nil && p.Report(forbidden()) {
 		p.Delete = nil

@@ -22,8 +22,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns an issue if the resource would stay although the server forbids that: now, or
-// after the deletion of another object of the namespace that claims it.
+// unretained returns an issue if the server forbids that the resource stays on Discord, but the
+// object retains the resource, or only other objects of the same namespace claim it too.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

@@ -39,7 +39,8 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// An event of a refused token has no guild; the server's status reports the refusal.
+			// An event of a refused token has no guild, so it enqueues nothing here. The server's
+			// status reports the refusal.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
 	}

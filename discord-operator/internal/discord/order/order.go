@@ -2,7 +2,7 @@
 
 // Package order sorts channels, categories or roles with the same parent. It does no I/O. Siblings
 // with a position in a spec are managed. As positions on Discord may repeat and have gaps, the
-// package compares only the order of managed siblings. Equal positions are in order of ids.
+// package compares only the order of managed siblings. Ids order siblings with equal positions.
 package order
 
 import (
@@ -22,7 +22,8 @@ type Sibling struct {
 	Unknown  bool // whether Discord did not report the position
 }
 
-// InOrder reports whether managed siblings are in rank order. Unknown positions count as sorted.
+// InOrder reports whether managed siblings are in rank order. It returns true if the position of
+// any sibling is unknown.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
@@ -44,7 +45,7 @@ func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 }
 
 // Moves returns the new positions that sort siblings; nil if they are sorted. Managed siblings
-// exchange places, and an unmanaged sibling moves only if it would lose its place.
+// exchange places. Unmanaged siblings keep their places, if necessary with new positions.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil
@@ -66,8 +67,8 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 }
 
 // Initial returns a new sibling's position: rank if that keeps the order, else the position of the
-// sibling above. Discord sorts equal positions by id, so the new sibling, with the highest id, is
-// below.
+// sibling above, or 0 for none. Discord sorts equal positions by id, so the new sibling, with the
+// highest id, is below.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -123,6 +123,7 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
+// protectBot keeps the bot's own overwrite, and returns the permissions that want may deny the bot.
 // A polled snapshot may have outdated roles of the bot, so each role in want may be the bot's.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,

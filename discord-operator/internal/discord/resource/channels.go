@@ -63,7 +63,7 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Discord shows voice channels below all others, so only voice channels are their siblings.
+// Discord shows voice and stage channels below all others, so Places never mixes the two groups.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
@@ -157,8 +157,9 @@ type ChannelCreate struct {
 	Asked discordclient.ChannelEdit `json:"-"` // the edit that sets the same fields
 }
 
-// NewChannelCreate returns a create with all fields, so that a private channel is never public.
-// blank is an empty channel of the right type, which want must use as the live channel.
+// NewChannelCreate returns a create with all fields that a create accepts, so that a private
+// channel is never public. blank is an empty channel of the right type, which want must use as the
+// live channel.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package tags finds the Discord ids of a spec's forum tags. It does no I/O. Posts lose a tag that
-// an edit sends without its id. Tags match by name; if equally many tags of the spec and of the
-// status remain, they count as renamed, in order.
+// an edit sends without its id. Tags match by name. If equally many tags of the spec and of the
+// status have no match, the package treats these tags as renamed, in order.
 package tags
 
 import (

@@ -38,8 +38,9 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	return err == nil && selector.Matches(by.Labels)
 }
 
-// Uses reports whether a namespace may use a server. A group cannot pass on a grant: the server
-// must allow the namespace of the group (via) and of the user (by).
+// Uses reports whether objects in the namespace by may use a server. If they are in a group (in the
+// namespace via), the group must allow by. A group outside the server's namespace cannot pass on a
+// grant: the server must then allow both via and by.
 func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by Namespace) bool {
 	owner, allowed := server.Namespace, server.Spec.AllowedNamespaces
 	if group == nil {
@@ -70,8 +71,8 @@ const (
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused does not reveal whether the object exists. The API server refuses another serverRef, but
-// accepts another groupRef.
+// refused returns an issue that does not reveal whether the object exists. The API server refuses a
+// change of serverRef, but accepts a change of groupRef.
 func refused(to reference, by string) *conditions.Issue {
 	namespaces := "the namespace " + by
 	switch to.via {

@@ -39,7 +39,8 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the bits that the ceiling allows. Administrator implies no other permission.
+// Within returns the bits that the ceiling allows. A ceiling with Administrator allows no other
+// permission by implication.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits

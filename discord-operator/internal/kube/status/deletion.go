@@ -31,7 +31,8 @@ func DeletionFailure(o Object) string {
 	return c.Message
 }
 
-// A condition of an older generation is from before the deletion.
+// deletionFailing returns the condition of a failing deletion, or nil. It ignores a condition of an
+// older generation, which is from before the deletion.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {

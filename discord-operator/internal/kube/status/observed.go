@@ -20,7 +20,8 @@ func Observed(o interface {
 	return o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve
 }
 
-// setObserved keeps Ready True despite differences; otherwise clients could wait for Ready forever.
+// setObserved reports differences in the condition InSync. Ready stays True despite differences,
+// because clients could otherwise wait for Ready forever.
 func setObserved(o Object) {
 	conds := slices.Clone(o.GetConditions())
 	defer func() { o.SetConditions(conds) }()

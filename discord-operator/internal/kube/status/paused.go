@@ -19,7 +19,8 @@ func resume(o client.Object) string {
 // Paused reports whether a user has paused an object.
 func Paused(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }
 
-// PausedIssue returns an issue if a paused object has pending changes or no finalizer, or nil.
+// PausedIssue returns an issue if a paused object has pending changes or no finalizer. Otherwise,
+// it returns nil.
 func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 	if Finalized(o) && !pending {
 		return nil

@@ -46,7 +46,8 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 // Satisfied reports whether the cache shows our last write to the object.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// Relevant passes a new spec, new annotations, and all writes of other clients.
+// Relevant returns a predicate that drops resyncs, and our own updates that change neither the spec
+// nor the annotations.
 func (r *Recorder) Relevant() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))

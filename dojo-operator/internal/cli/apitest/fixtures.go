@@ -118,7 +118,7 @@ func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// Set returns a change that adds a status condition, or replaces the one of the same type.
+// Set returns a change that adds a status condition, or replaces the condition of the same type.
 func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		for i := range d.Status.Conditions {

@@ -257,8 +257,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether the selector in a field of o's spec matches labels. If o has no valid
-// selector there, it returns the parameter missing.
+// selects reports whether the selector in a field of o's spec matches the given labels. If the
+// field is absent or not a selector, it returns the parameter missing.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

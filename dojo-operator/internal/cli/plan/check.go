@@ -34,7 +34,8 @@ type Checker interface {
 	// Check sends a dry run. asked is false if the user lacks a right for it. answer is the result
 	// of an accepted patch. refusal is the API server's error.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
-	// Defaults returns the object with the API server's defaults, or nil if it gets none.
+	// Defaults returns the object with the API server's defaults, or nil if a dry run cannot create
+	// the object.
 	Defaults(ctx context.Context, desired *object) *object
 }
 

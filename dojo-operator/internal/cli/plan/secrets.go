@@ -38,7 +38,8 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// unreadable makes up a Secret. It returns nil for other kinds, and for Secrets of the operator.
+// unreadable makes up a Secret. It returns nil for other kinds, and for Secrets that the operator
+// writes for the Dojo.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
@@ -80,7 +81,7 @@ func (s *standIn) created(m *Model, k key, o *object) {
 	}
 }
 
-// recorded returns the resourceVersion of an unreadable login Secret that its DatabaseRole reports.
+// recorded returns the resourceVersion that a DatabaseRole reports for its unreadable login Secret.
 func (s *standIn) recorded(m *Model, k key) string {
 	if !m.hides(k) || !s.owns(k) {
 		return ""

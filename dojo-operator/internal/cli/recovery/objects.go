@@ -268,7 +268,8 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number returns the number at the end of a Dojo's serverName. A name without a number counts as 1.
+// number returns the number at the end of a Dojo's serverName, or 1 if there is no number. ok is
+// false if server cannot be a serverName of the Dojo.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
 	if !ok || rest == "" {

@@ -128,7 +128,8 @@ func New(w *world.World, r Request) (*Plan, error) {
 // SizeAnnotation records the replicas of a Dojo before a restore, in case of an interruption.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size returns spec.replicas, or SizeAnnotation if an interrupted restore stopped the application.
+// size returns spec.replicas. If an interrupted restore has set spec.replicas to 0, size returns
+// the former replicas from SizeAnnotation.
 func size(d *corev1api.Dojo) int32 {
 	now := ptr.Deref(d.Spec.Replicas, 1)
 	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
@@ -159,7 +160,7 @@ func databaseOf(d *corev1api.Dojo) string {
 }
 
 // Restorable reports whether data of the Dojo can be restored. former is true if the newest data is
-// in a former archive, which lacks all later writes.
+// in a former archive, which lacks the writes since its end.
 func Restorable(w *world.World) (ok, former bool) {
 	if refused(w.Dojo) != nil {
 		return false, false

@@ -141,8 +141,9 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the Postgres version of the newest backup that ended by the time to. If all
-// backups ended later, it returns the version of the oldest; 0 if it is unknown.
+// majorIn returns the Postgres version of the newest backup in place that ended at or before to, or
+// of the oldest backup if all ended later. A zero to sets no limit. majorIn ignores backups of
+// unknown version, and returns 0 if there is no other backup.
 func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	for _, b := range Completed(w) {
 		if b.Place == nil || !b.Place.equal(place) || b.Major == 0 {
@@ -155,7 +156,7 @@ func majorIn(w *world.World, place Place, to time.Time) (major int) {
 	return major
 }
 
-// place returns nil for a volume snapshot.
+// place returns nil for a volume snapshot, and for a Backup that does not name its place.
 func (s source) place() *Place {
 	if s.window != nil {
 		return &s.window.Place
@@ -163,7 +164,8 @@ func (s source) place() *Place {
 	return backupOf(s.backup).Place
 }
 
-// until returns the known end of the source's WAL archive.
+// until returns the end of the window of the source. Without a window, it returns the end of the
+// Backup.
 func (s source) until(w *world.World) time.Time {
 	if s.window != nil {
 		return s.window.To

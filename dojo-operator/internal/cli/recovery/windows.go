@@ -66,7 +66,8 @@ func archivesLog(d *corev1api.Dojo) bool {
 	return policy != nil && policy.Plugin != nil && ptr.Deref(policy.Plugin.WALArchiver, true)
 }
 
-// Window is a span of time. The database can be restored to any moment in it.
+// Window is a span of time. Unless backupsOnly is true, the database can be restored to any moment
+// in it.
 type Window struct {
 	Place
 	From time.Time `json:"from"`
@@ -80,8 +81,9 @@ type Window struct {
 	backupsOnly bool
 }
 
-// Contains reports whether a moment may be restorable. If the Cluster no longer archives here and
-// To is the end of a backup, the WAL archive may continue, so all later moments count.
+// Contains reports whether a moment may be restorable from the WAL archive. If the Cluster no
+// longer archives here and To is the end of a backup, the archive may end after To, so Contains
+// returns true for all later moments.
 func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live) && !w.backupsOnly
 }

@@ -103,7 +103,7 @@ func replacer(known map[string]bool) *strings.Replacer {
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// The field not matches harmless texts, which stay. It may be nil.
+	// not matches harmless texts, which Text does not replace. nil matches no text.
 	not *regexp.Regexp
 }
 
@@ -136,7 +136,7 @@ var patterns = []pattern{
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
-	// harmless matches names such as secretName, which suggest a secret but have none.
+	// harmless matches names that suggest a secret, but have no secret value, such as secretName.
 	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
 		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)

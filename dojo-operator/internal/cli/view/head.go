@@ -41,7 +41,7 @@ type Head struct {
 	Message string    `json:"message,omitempty"`
 	// Broken is true if a user must act, such as in an outage or when backups fail.
 	Broken bool `json:"broken"`
-	// Also: problems that the condition Ready does not cover, such as failed backups.
+	// Also lists problems that the condition Ready does not cover, such as failed backups.
 	Also []string `json:"also,omitempty"`
 }
 
@@ -104,7 +104,8 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	return of(Unknown, ready, true)
 }
 
-// outage ignores the planned outage in an upgrade of Postgres.
+// outage reports whether the Dojo has an outage, except the planned outage in an upgrade of
+// Postgres.
 func outage(d *corev1api.Dojo, available *metav1.Condition) bool {
 	upgraded := d.Status.Database != nil && d.Status.Database.Upgrade != nil
 	return available.Status == metav1.ConditionFalse && !upgraded &&

@@ -58,7 +58,7 @@ func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 // Unreadable is true if the user may not read a kind. The World may then lack existing objects.
 func (w *World) Unreadable(kind kinds.Kind) bool { return w.Denied[kind.Resource()] }
 
-// IsReady reports whether a pod passes its readiness probe.
+// IsReady reports whether a pod has the condition Ready=True.
 func IsReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -23,7 +23,7 @@ type Input struct {
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes the ScheduledBackup once Postgres is up, because its first backup starts immediately.
+// Plan writes the ScheduledBackup once Postgres is up, because the first backup starts immediately.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
@@ -44,8 +44,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // noticeTime is the time in which CloudNativePG notices a changed Cluster, with a reserve.
 const noticeTime = 10 * time.Second
 
-// accepts reports whether the pods have the backup's plugin. Otherwise the Backup fails, and is not
-// retried (invokeStart in pkg/management/postgres/webserver/plugin_backup.go).
+// accepts reports whether a Backup can start. A Backup with a plugin that the pods lack fails, and
+// is not retried (invokeStart in pkg/management/postgres/webserver/plugin_backup.go).
 func accepts(in Input, b *corev1api.Backup) bool {
 	if b.Method != corev1api.BackupPlugin {
 		return true

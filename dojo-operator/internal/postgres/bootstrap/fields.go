@@ -112,7 +112,8 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// fromConnection names the owner's Secret: each start of an instance sets its password in Postgres.
+// fromConnection names the owner's Secret, because each start of an instance sets the owner's
+// password in Postgres to the password in this Secret.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

@@ -20,8 +20,9 @@ import (
 )
 
 // ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation
-// (all), and the other Dojos with a database in it (guests). A suspended Dojo does not prevent a
-// hibernation unless its database is being deleted. Nor does the Database of a deleted Dojo.
+// (all), and the other Dojos with a database in the Cluster (guests). Two kinds of users prevent a
+// deletion, but no hibernation: suspended Dojos with a database that is not being deleted, and
+// Databases of deleted Dojos.
 func ObserveOthers(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
 ) (all []string, guests []corev1api.Dojo, err error) {
@@ -119,7 +120,8 @@ func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all 
 	return all, nil
 }
 
-// InUse returns an issue if the Cluster cannot be deleted because others use it or its logins.
+// InUse returns an issue if other Dojos or Databases use the Cluster or its logins, so that the
+// Cluster cannot be deleted.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.Others) == 0 || !ownership.Holds(dojo, s.Live) {
 		return nil

@@ -138,7 +138,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // Conflict returns an issue if a foreign object has a name that the Dojo's Cluster needs.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		// A PodDisruptionBudget of a Dojo is surely a conflict. Any other may be CloudNativePG's.
+		// A PodDisruptionBudget of a Dojo is a conflict. Any other budget may belong to
+		// CloudNativePG.
 		if budget != nil && ownership.ByDojo(budget) {
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}

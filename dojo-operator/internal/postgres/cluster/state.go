@@ -43,7 +43,7 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, nil
 }
 
-// Strip removes the fields of a foreign Cluster on which no plan depends.
+// Strip removes those fields of a foreign Cluster that no plan reads.
 func Strip(cluster *cnpgv1.Cluster) {
 	was := *cluster
 	ownership.Strip(cluster)

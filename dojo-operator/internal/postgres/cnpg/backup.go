@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BarmanCloud is a plugin that refuses a new Cluster if its serverName has been used before
-// ("Expected empty archive").
+// BarmanCloud is a plugin that refuses a new Cluster if the serverName in the plugin's parameters
+// has been used before ("Expected empty archive").
 const BarmanCloud = "barman-cloud.cloudnative-pg.io"
 
 // BackupSpec returns the common fields of a ScheduledBackup and a Backup. It always sets the

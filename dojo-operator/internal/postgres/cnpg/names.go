@@ -72,7 +72,8 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 // snapshots (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName names the ScheduledBackup. CloudNativePG appends 15 characters for each Backup.
+// ScheduleName names the ScheduledBackup. For the name of each Backup, CloudNativePG appends 15
+// characters.
 func ScheduleName(dojo *corev1api.Dojo) string {
 	if len(dojo.Name) <= maxStem {
 		return ObjectName(dojo)
@@ -107,7 +108,8 @@ func ClusterName(dojo *corev1api.Dojo) string {
 	return ObjectName(dojo)
 }
 
-// BudgetSuffixes end the names of PodDisruptionBudgets (CloudNativePG's poddisruptionbudget.go).
+// BudgetSuffixes returns the suffixes of the Cluster's PodDisruptionBudgets. The name of each
+// budget is the Dojo's name with a suffix (CloudNativePG's poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.

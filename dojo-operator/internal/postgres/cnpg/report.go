@@ -65,7 +65,8 @@ func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastSpecWrite is LastWritten without the status, to which CloudNativePG writes its refusals.
+// LastSpecWrite returns when an object was last written. It ignores writes of the status, because
+// CloudNativePG reports its refusals there.
 func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }

@@ -35,7 +35,8 @@ type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
 	Blocks *conditions.Issue
-	// Incomplete leaves the database usable. It is reported only if no step blocks.
+	// Incomplete is an issue that leaves the database usable. It is reported only if no step
+	// blocks.
 	Incomplete *conditions.Issue
 	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool

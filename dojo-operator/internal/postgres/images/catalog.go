@@ -76,7 +76,8 @@ func (c Catalog) add(text []byte) error {
 // Image returns the image of a major version, or "".
 func (c Catalog) Image(major int) string { return c.images[major] }
 
-// Offers lists the version of the data (has), unless 0, and the newer versions of the catalog.
+// Offers lists the major version of the data (has) and the newer versions in the catalog. If has is
+// 0, it lists the whole catalog.
 func (c Catalog) Offers(has int) string {
 	var all []string
 	if has > 0 {

@@ -20,7 +20,7 @@ import (
 type Input struct {
 	Catalog Catalog
 	Now     time.Time
-	// Busy reports whether SQL runs or may begin, which a restart of the primary would interrupt.
+	// Busy reports whether SQL runs or may begin. A restart of the primary would interrupt the SQL.
 	Busy bool
 }
 

@@ -25,7 +25,7 @@ type Input struct {
 	Outdated string
 }
 
-// Plan retires an unused login. It enables any other login, and blocks until Postgres has it.
+// Plan retires an unused login. It enables any other login, and blocks until Postgres has the role.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	if !RotationOf(dojo, s).Involves(in.Login) {
 		return retire(dojo, s, in)

@@ -43,7 +43,8 @@ func hasPassword(login Login) bool {
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry schedules useful retries when the role is 1, 2, 4, 8 and 16 seconds old.
+// untilRetry returns the time until the next retry, and whether a retry is useful. Retries are
+// useful when the role is 1, 2, 4, 8 and 16 seconds old.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false

@@ -52,7 +52,8 @@ func retired(dojo *corev1api.Dojo, login Login) bool {
 	return !ownership.Holds(dojo, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
-// Source returns the login for the application: the next login once Postgres accepts it.
+// Source returns the login for the application: the next login if Postgres accepts it, else the
+// current login.
 func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	r := RotationOf(dojo, s)
 	if next := s.Logins[r.Next]; mayLogIn(dojo, next) && ownership.Holds(dojo, next.Secret) && report(next.Role).Done() &&
@@ -83,8 +84,8 @@ func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 	return ""
 }
 
-// changeUsers says how other Dojos get the new Secret. A name with a slash is of a Dojo in another
-// namespace, which may not use the new Secret until the Secret has the annotation.
+// changeUsers says how other Dojos get the new Secret. A name with a slash belongs to a Dojo in
+// another namespace. That Dojo may use the new Secret only after the Secret has the annotation.
 func changeUsers(users []string, secret string) string {
 	if slices.ContainsFunc(users, func(name string) bool { return strings.Contains(name, "/") }) {
 		return fmt.Sprintf("Share the Secret %[1]s with the namespaces of these Dojos by its annotation "+

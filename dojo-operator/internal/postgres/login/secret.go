@@ -77,7 +77,8 @@ func rotationRequested(dojo *corev1api.Dojo, secret *metav1.PartialObjectMetadat
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
-// PlanPassword plans the Secret of a login in use or in preparation, and undoes foreign passwords.
+// PlanPassword plans the Secret of a login in use or in preparation, and replaces a password that
+// another client has written.
 func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	rotates := rotationRequested(dojo, login.Secret) && (l != s.Current || !s.Connected)
@@ -93,7 +94,8 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// Without the record, a rotation would begin if a user set the same annotation again.
+			// Keep the recorded value. Without it, a rotation would begin if a user set the same
+			// value again.
 			rotation = before
 		}
 	}

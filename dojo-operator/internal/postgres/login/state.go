@@ -30,7 +30,8 @@ type State struct {
 
 // Login is an observed login.
 type Login struct {
-	// Secret is metadata. Password is read only to write the Secret again. NewPassword is random.
+	// Secret is metadata. Password is nil unless the Secret must be written again. NewPassword is
+	// random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string

@@ -138,7 +138,8 @@ type planner struct {
 	failure          string
 }
 
-// divide treats a Job with another pod template as former, unless the Job runs or has succeeded.
+// divide separates the task's Job from former Jobs. A Job of the same SQL with another pod template
+// is former, unless the Job runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {

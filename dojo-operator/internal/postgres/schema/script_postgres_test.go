@@ -248,7 +248,7 @@ func testReset(p *server) {
 	}
 }
 
-// login.sh makes the second login act as the owner, and no other role.
+// login.sh makes the second login act as the owner. No other role can act as the owner.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

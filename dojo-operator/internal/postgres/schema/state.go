@@ -36,7 +36,8 @@ type State struct {
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs excludes statistics Jobs. Pods are read only while SQL may run, or during a deletion.
+	// Jobs excludes statistics Jobs. Pods is empty unless SQL may run, or the Dojo is being
+	// deleted.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
@@ -75,7 +76,8 @@ func Observe(
 	return s, err
 }
 
-// runsOwnSQL reports whether a Job runs the operator's own SQL, which no ConfigMap or Secret has.
+// runsOwnSQL reports whether a Job runs SQL that is not part of the schema, such as the SQL for a
+// login.
 func runsOwnSQL(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {

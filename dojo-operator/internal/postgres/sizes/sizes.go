@@ -54,7 +54,8 @@ func BuiltIn() Presets {
 	}
 }
 
-// Parse reads one preset per file, or BuiltIn without files. An invalid file disables its own size.
+// Parse reads one preset per file. Without files, it returns the built-in presets. An invalid file
+// makes only the size of the same name invalid.
 func Parse(files map[string][]byte) Presets {
 	if len(files) == 0 {
 		return BuiltIn()
@@ -89,7 +90,7 @@ func (p *Preset) problem(name string) string {
 const keeps = "No Cluster is created. An existing Cluster keeps the values that the spec does not set."
 
 // Resolve returns a copy of the Dojo with the fields of its size, or the Dojo itself if it names no
-// size. It returns an issue if the size is unknown or invalid.
+// size. If the size is unknown or invalid, Resolve returns the Dojo itself and an issue.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil

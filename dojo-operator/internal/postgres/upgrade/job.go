@@ -68,9 +68,9 @@ func failed(job *batchv1.Job) bool {
 	})
 }
 
-// committed reports whether pg_upgrade runs or has succeeded. If the Cluster then named the former
-// image, CloudNativePG would delete the Job or record the former version for the new data
-// (handleRollbackIfNeeded in majorupgrade/reconciler.go).
+// committed reports whether the Job's container has started, and the Job has not failed. If the
+// Cluster then named the former image, CloudNativePG would delete the Job or record the former
+// version for the new data (handleRollbackIfNeeded in majorupgrade/reconciler.go).
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):

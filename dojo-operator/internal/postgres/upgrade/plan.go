@@ -33,8 +33,9 @@ type Input struct {
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
-	// Last has the final writes. The operator writes the Cluster after them, which ends the upgrade.
-	// If one of Last fails, the upgrade has not ended, so the next plan repeats the write.
+	// Last has the final writes. After them, the write of the Cluster ends the upgrade. If one of
+	// the final writes fails, the Cluster is not written, and the next plan repeats the failed
+	// write.
 	Last []*apply.Object
 }
 

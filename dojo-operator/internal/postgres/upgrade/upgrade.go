@@ -200,7 +200,8 @@ func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
 func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
-	// While the Job runs, the image must not change: CloudNativePG records its version at the end.
+	// While the Job runs, the image must not change: at the end, CloudNativePG records the image's
+	// version.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
 		all.Spec = currentImage(cluster)
@@ -392,8 +393,9 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 		s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from), thenBackUp(dojo))
 }
 
-// adviceForReturn advises a second upgrade only if the new data is in place. A Job begins with the
-// deletion of new data that is not (internal/cmd/manager/instance/upgrade/execute/cmd.go).
+// adviceForReturn advises a second upgrade only if the new data has replaced the former data.
+// Otherwise the new upgrade Job would first delete the new data
+// (internal/cmd/manager/instance/upgrade/execute/cmd.go).
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %[1]s -n %[2]s` and its pods. If Postgres "+
 		"%[3]d does not start, pg_upgrade has changed the data. See `kubectl dojo logs %[4]s postgres -n %[2]s`. If this "+

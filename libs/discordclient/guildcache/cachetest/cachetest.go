@@ -22,7 +22,8 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick has short pauses and long timeouts: a timeout adds a connection, and tests count them.
+// Quick has short pauses and long timeouts: a timeout adds a connection, and tests count
+// connections.
 var Quick = gateway.Timing{
 	Hello: 20 * time.Second, Ready: 20 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,

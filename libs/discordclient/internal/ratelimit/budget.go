@@ -55,7 +55,8 @@ type window struct {
 
 func newWindow(size int) window { return window{ended: make([]time.Time, size)} }
 
-// A caller with more calls than the window allows waits until the window is empty.
+// wait returns a caller's wait behind the calls in ahead, and adds its calls to ahead. A caller
+// with more calls than the window allows waits for an empty window.
 func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	size := len(w.ended)
 	*ahead += min(calls, size)

@@ -87,7 +87,8 @@ func (q *callQueue) serve(c Call, now time.Time) {
 	}
 }
 
-// notifyReady notifies the callers that need not wait; next is the time until its next run.
+// notifyReady notifies the callers that need not wait. next is the time until notifyReady must run
+// again; 0 if no caller waits.
 func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
 	q.removeExpired(now)
 	next = reservation

@@ -116,7 +116,8 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek returns the Wait of Reserve without reserving. It also queues a caller that has to wait.
+// Peek returns the Wait of Reserve without reserving. Like Reserve, it queues a caller that the
+// global limit or its tenant's half delays.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +186,8 @@ func (d *demands) share(tenant string) *demand {
 	return own
 }
 
-// budgetWait adds the caller's calls to ahead. A wait for a tenant's half delays no other tenant.
+// budgetWait returns a caller's wait behind the calls in ahead, and adds its calls to ahead. Calls
+// that wait for their tenant's half delay no other tenant.
 func (l *Limiter) budgetWait(c Call, ahead *demands, now time.Time) (time.Duration, string) {
 	if c.Limited {
 		if after := l.share(c.Tenant).wait(c, ahead.share(c.Tenant), now); after > 0 {
@@ -202,7 +204,8 @@ func (l *Limiter) share(tenant string) *budget {
 	return l.unused
 }
 
-// claimShare drops idle budgets before it adds one, which bounds their number.
+// claimShare returns a tenant's budget. Before it adds a budget, it drops the idle budgets, which
+// bounds their number.
 func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	b := l.shares[tenant]
 	if b == nil {

@@ -56,7 +56,7 @@ type kind struct {
 }
 
 // bucket allows the lowest number of remaining calls that Discord reported in this window, less the
-// calls that this number may lack: calls under way and calls without an answer.
+// calls that Discord may not have subtracted yet: calls under way and calls without an answer.
 type bucket struct {
 	lowest   int
 	inFlight int

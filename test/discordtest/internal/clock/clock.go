@@ -51,7 +51,7 @@ func (c *Clock) present() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock by d, and runs the functions that become due in order of time.
+// Advance moves the clock by d. Then it runs all functions that are due, sorted by their times.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	c.at = c.at.Add(d)

@@ -41,10 +41,11 @@ type Limits struct {
 	// Discord documents neither kind.
 	Sliding bool
 	// ChannelCreates (per guild) and WebhookCreates (per channel) are limits without a header, as
-	// users report. The scope user of their 429 is a guess.
+	// users report. It is a guess that the 429 of these limits has scope user.
 	ChannelCreates, WebhookCreates Rate
 	// NameTopic limits changes of a channel's name or topic. No header shows this limit. Discord: 2
-	// per 10 minutes. NameAndTopicApart counts both separately; Discord may do so.
+	// per 10 minutes. NameAndTopicApart gives the name and the topic separate limits; Discord may
+	// do so.
 	NameTopic         Rate
 	NameAndTopicApart bool
 	// WebhookChannel limits a channel's webhook executions, without header. Discord: 30 per minute.
@@ -99,7 +100,8 @@ func Default() *Limits {
 	return l
 }
 
-// Strict returns Default with guessed figures for limits that Discord does not publish.
+// Strict returns Default with guesses for limits that Discord does not publish: sliding windows,
+// shared buckets, and limits of creates.
 func Strict() *Limits {
 	l := Default()
 	l.Sliding = true

@@ -48,8 +48,9 @@ type Change struct {
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an audit log entry and its event. Both become visible after Options.AuditDelay plus a
-// random time up to Options.AuditJitter. With Options.Compatible, Log does nothing.
+// Log writes an audit log entry and its event, unless Options.Compatible is set. Both become
+// visible after Options.AuditDelay plus a random time up to Options.AuditJitter, or never if
+// LoseAudit is not 0.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	if d.opts.Compatible {
 		return

@@ -47,7 +47,7 @@ type Options struct {
 // Events sends Gateway events to clients. Its methods run under the lock of [Discord].
 type Events interface {
 	Event(g *GuildState, name string, data map[string]any)
-	// Joined and Left report a change of members. A deleted guild calls Left for each member.
+	// Joined and Left report a change of members. RemoveGuild calls Left for each member.
 	Joined(g *GuildState, user string)
 	Left(g *GuildState, user string)
 	TokenReset(user string)
@@ -62,8 +62,8 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After calls the function do after a wait on the simulator's clock, with d locked. stop cancels
-// the call.
+// After calls do, with d locked, when the simulator's clock has moved by the duration wait. stop
+// cancels the call.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()

@@ -178,7 +178,7 @@ func (g *GuildState) Wire() map[string]any {
 // Stub returns the JSON of an unavailable guild: only id and unavailable.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate returns the data of GUILD_CREATE. The channels lack guild_id, as they often do.
+// GuildCreate returns the data of GUILD_CREATE. The channels lack guild_id, as often on Discord.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}

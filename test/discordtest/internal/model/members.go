@@ -13,7 +13,8 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the role that a bot's invitation created, or empty.
+	// Own is the id of the role that Server.AddMember created for this member, or empty. On
+	// Discord, the invitation of a bot creates such a role.
 	Own string
 }
 

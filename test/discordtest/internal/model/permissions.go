@@ -64,8 +64,9 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn returns a member's permissions in a channel. Overwrites apply in this order: of
-// @everyone, of the member's roles together, of the member. Without CONNECT in a voice channel,
+// PermissionsIn returns a member's permissions in a channel. Unless OverwritesInOrder is set,
+// overwrites apply in this order: of @everyone, of the member's roles together, of the member.
+// Without VIEW_CHANNEL, the member has no permissions. Without CONNECT in a voice channel,
 // Discord removes MANAGE_CHANNELS "and others" ("Implicit Permissions"). It is a guess that these
 // are MANAGE_ROLES and MANAGE_WEBHOOKS.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {

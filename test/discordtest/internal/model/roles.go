@@ -14,7 +14,8 @@ type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color 0 means none. Secondary makes a gradient, Secondary and Tertiary a holographic role.
+	// Color 0 means no colour. A role with only Secondary has a gradient. A role with Secondary and
+	// Tertiary is holographic.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool

@@ -22,7 +22,8 @@ func (s *snowflakes) next(now time.Time) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// SnowflakeAt returns the smallest id of time t, for `after=` in audit log queries.
+// SnowflakeAt returns the smallest id that an object created at t can have, for `after=` in audit
+// log queries.
 func SnowflakeAt(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()-epoch)) << 22
 }
@@ -36,8 +37,8 @@ func SnowflakeTime(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + epoch)
 }
 
-// IsSnowflake reports whether s is a decimal number without sign and leading zeros. Discord accepts
-// 63 bits: https://github.com/discord/discord-api-docs/issues/3733
+// IsSnowflake reports whether s is a decimal number of at most 63 bits, without sign and leading
+// zeros. Source for 63 bits: https://github.com/discord/discord-api-docs/issues/3733
 func IsSnowflake(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 63)
 	return err == nil && strconv.FormatUint(n, 10) == s

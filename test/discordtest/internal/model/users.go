@@ -32,7 +32,8 @@ type Bot struct {
 	UserID, ApplicationID string
 	// OwnerWithout2FA makes guilds with MFALevel 1 refuse administrative calls (error 60003).
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the bot's allowed privileged intents. Others get close code 4014.
+	// PrivilegedIntents are the privileged intents that the bot may use. An IDENTIFY with another
+	// privileged intent gets close code 4014.
 	PrivilegedIntents int
 }
 

@@ -21,7 +21,8 @@ type Weakness struct {
 	Unauthorized, Forbidden, ServerErrors float64
 }
 
-// lag makes reads of an object stale, or not found if missing is true, until a time.
+// lag makes reads of an object wrong until a time. If missing is true, the object is not found;
+// otherwise, reads may be stale.
 type lag[T any] struct {
 	before  *T // state before the write; nil if the write created the object
 	missing bool

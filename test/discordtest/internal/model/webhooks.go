@@ -30,7 +30,8 @@ func (d *Discord) SecretWire(w *Webhook) map[string]any {
 	return out
 }
 
-// WebhookChanged writes an audit log entry and sends WEBHOOKS_UPDATE, which names only the channel.
+// WebhookChanged writes an audit log entry and sends WEBHOOKS_UPDATE. The event has the ids of the
+// guild and the channel, but not of the webhook.
 func (d *Discord) WebhookChanged(g *GuildState, channel string, e AuditEntry) {
 	d.Log(g, e)
 	d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": channel})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Replacer returns a Filler. pairs alternate placeholders and the texts that replace them.
+// Replacer returns a Filler. In pairs, each placeholder is followed by its replacement.
 func Replacer(pairs ...string) Filler { return Filler{strings.NewReplacer(pairs...)} }
 
 // Filler replaces placeholders in the paths and bodies of a test table. [Replacer] creates it.

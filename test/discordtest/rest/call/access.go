@@ -67,8 +67,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if the permissions have do not include all permissions of want, or if the
-// guild requires two-factor authentication for want and the bot's owner does not use it.
+// May returns an error if a permission of `want` is not in `have`, or if the guild requires
+// two-factor authentication for `want` and the bot's owner does not use it.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions

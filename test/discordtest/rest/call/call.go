@@ -49,11 +49,12 @@ type Altered struct {
 	Locale, Description bool
 	// CommunityChannels ignores the rules and updates channel outside Community guilds.
 	CommunityChannels bool
-	// Icon ignores all icons of a guild, also invalid ones. Users report that Discord ignores these.
+	// Icon ignores all icons of a guild, also invalid ones. Users report that Discord ignores
+	// invalid icons.
 	Icon bool
 	// Unsynced creates channels without the overwrites of their category.
 	Unsynced bool
-	// Bare ignores the fields of voice, stage, forum and media channels in a create.
+	// Bare ignores, in a create, the fields that only voice, stage, forum or media channels have.
 	Bare bool
 }
 

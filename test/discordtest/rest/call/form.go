@@ -57,7 +57,7 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub returns a form for the JSON object raw at path. Its errors are added to f.
+// Sub returns a form for raw, the JSON object at path. Errors of the new form are added to f.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -147,7 +147,7 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer stores a number from lo to hi in *out, sent as a number or a string, or def for null.
+// Integer reads a number or a string. It stores an integer from lo to hi, or def for null, in *out.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -169,7 +169,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice stores a number of the list in *out, or def for null.
+// Choice is [Form.Integer], but allows only the numbers in the list `of`.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -198,7 +198,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID stores a snowflake in *out, sent as a string or a number, or "" for null.
+// ID reads a string or a number. It stores a snowflake, or "" for null, in *out.
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -215,7 +215,7 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits stores permission bits in *out, sent as a string or a number, or 0 for null or no field.
+// Bits reads a string or a number. It stores permission bits, or 0 for null or no field, in *out.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -249,7 +249,7 @@ var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 // maxImage is the maximum size of an image in bytes, as reported by users.
 const maxImage = 10240 << 10
 
-// Image stores the hash of an image, sent as a data URI, in *to, or "" for null. The hash of an
+// Image reads a data URI. It stores the hash of the image, or "" for null, in *to. The hash of an
 // animated image begins with "a_". maxSide limits width and height; 0 means no limit.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {

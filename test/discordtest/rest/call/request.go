@@ -21,6 +21,7 @@ type Request struct {
 	Body   []byte
 	// BotID is the user id of the calling bot, or empty without a valid token.
 	BotID string
-	// Status is the HTTP status of the response, even of a cut one. It is 0 without a response.
+	// Status is the HTTP status of the response, even if a fault then cuts or drops the response.
+	// It is 0 for a running call, and for a call that a fault drops instead of executing it.
 	Status int
 }

@@ -76,7 +76,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// Without the feature NEWS, an announcement channel gets the same error as an unknown type.
+// types returns the types that a new channel may have. Without the feature NEWS, an announcement
+// channel gets the same error as an unknown type.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,

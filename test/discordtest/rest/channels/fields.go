@@ -45,7 +45,8 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// An edit can only change text channels to announcement channels, and back.
+// readType reads the field type. An edit can only change the type text to announcement, or
+// announcement to text.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)

@@ -15,7 +15,7 @@ import (
 // Discord's OpenAPI description allows 50 characters in a tag's name, its reference only 20.
 const maxTags, maxTagName = 20, 20
 
-// Only an edit can set flags.
+// readForum reads the fields of forum and media channels. A create cannot set flags.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -55,7 +55,7 @@ func readFlags(f *call.Form, ch *model.Channel) {
 	ch.Flags = ch.Flags&^settable | flags&settable
 }
 
-// A tag keeps its id only if the request sends the id.
+// readTags reads the field available_tags. A tag keeps its id only if an edit sends the id.
 func readTags(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if !f.Has("available_tags") {
 		return nil

@@ -66,9 +66,9 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	return nil
 }
 
-// mayOverwrite refuses a change of a permission that is not in the set within, and any change of
-// MANAGE_ROLES, unless within is PermAll. Discord documents this only for grants. For removals, it
-// is a guess.
+// mayOverwrite refuses a change of a permission that is not in `within`, and any change of
+// MANAGE_ROLES, unless `within` is PermAll. Discord documents this only for grants. For removals,
+// it is a guess.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits for the duration d or, if d is 0, until hold is closed. It returns false if the client
-// or the server ends first.
+// wait waits for the duration d or, if d is 0, until hold is closed. It returns false if ctx ends
+// or the server closes before.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true

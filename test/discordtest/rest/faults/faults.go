@@ -32,7 +32,7 @@ type Action struct {
 	Effect bool
 	// Before delays the execution, After delays the response, both on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, executes the call this time after the response.
+	// Late, if not 0, delays the execution by the time Late, but not the response.
 	Late time.Duration
 	// Hold, if not nil, delays the response until Hold is closed.
 	Hold <-chan struct{}

@@ -60,7 +60,9 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// Users report that edits without COMMUNITY in features do not change the two Community channels.
+// ignoresCommunityChannels reports whether an edit leaves the rules and updates channels unchanged.
+// Users report this for edits of Community guilds without COMMUNITY in features. For other guilds
+// without COMMUNITY, Options.Altered decides.
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Fields that an edit does not send keep their values.
+// readFields stores the sent fields in m. Fields that an edit does not send keep their values.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -63,7 +63,8 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// Without allowed_mentions, all kinds of mentions are allowed.
+// parses reports whether raw, the value of allowed_mentions, allows a kind of mentions. Without
+// allowed_mentions, all kinds are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true

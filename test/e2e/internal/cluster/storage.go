@@ -80,7 +80,8 @@ func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) erro
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes resizes claims and volumes like a CSI resizer. The folders have no size.
+// growVolumes sets the requested size of claims and their volumes, as a CSI resizer does. The
+// folders themselves have no size limit.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

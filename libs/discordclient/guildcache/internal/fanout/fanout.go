@@ -22,7 +22,8 @@ type queue[T comparable] struct {
 	wake   chan struct{}
 }
 
-// Subscribe returns a channel with the values sent from now on. It closes when the context ends.
+// Subscribe returns a channel with the values sent from now on. The channel is closed when the
+// context ends.
 func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
 	f.mu.Lock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pending orders the Gateway events and the responses to own writes of one object. They
-// have no version, and only events arrive in order. The event of an own write is dropped if a later
+// Package pending orders the Gateway events of one object and the responses to own writes. Neither
+// has a version, and only events arrive in order. The event of an own write is dropped if a later
 // own write already has its response. The response to an own write is dropped if its event came
 // first, because further events may have come since.
 package pending
@@ -30,7 +30,8 @@ type state struct {
 // Begin records the start of an own write.
 func (p *Writes) Begin() { p.inFlight++ }
 
-// End records the state in a response, nil if the write failed, and reports whether to apply it.
+// End records the state in a response and reports whether to apply the state to the view. The value
+// is nil if the write failed or deleted the object.
 func (p *Writes) End(value any, now time.Time) bool {
 	p.inFlight--
 	came := value != nil && slices.ContainsFunc(p.events, func(v any) bool { return reflect.DeepEqual(v, value) })

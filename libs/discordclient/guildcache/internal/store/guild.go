@@ -104,8 +104,8 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel also updates the children of a category and emits events for them, because the
-// Gateway's later events then show no change.
+// dropChannel removes a channel and reports whether the view had it. It also updates the children
+// of a category and emits events for them, because the Gateway's later events then show no change.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})

@@ -27,7 +27,8 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// WEBHOOKS_UPDATE names no webhook, so one event after each own write counts as its event.
+// onWebhooks ignores one event for each own write in the channel. WEBHOOKS_UPDATE names no webhook,
+// so the ignored event may report another client's change.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

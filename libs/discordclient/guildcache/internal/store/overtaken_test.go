@@ -72,7 +72,8 @@ const (
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
 
-// Only the session of an own write gets its event. A new session reports all webhooks as changed.
+// Discord sends the event of an own write only to the session at the time of the write. A new
+// session reports all webhooks as changed.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -288,7 +289,7 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// Otherwise each edit while the guild is read would cost another reading.
+// If such a list made the view stale, each edit during a reading would cost another reading.
 func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -303,7 +304,8 @@ func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	}
 }
 
-// Otherwise each new channel would cause another reading. The Gateway sends the change anyway.
+// If such a change caused another reading, each new channel would. The Gateway sends the change
+// anyway.
 func TestAChangeDuringAReadingDoesNotCauseAnother(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -393,7 +395,7 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	exact("a session without the bot's roles", false)
 }
 
-// Until its roles are read, the bot counts as having the role that Discord gives to every bot.
+// Until the bot's roles are read, the view assumes only the role that Discord gives to each bot.
 func TestUnknownRolesOfTheBotIncludeItsOwn(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

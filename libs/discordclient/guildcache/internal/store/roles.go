@@ -91,7 +91,8 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole ignores a role if an event came before the response, because the event may be newer.
+// wroteRole applies the result of a write of a role (nil: deleted) and reports whether the view
+// changed. It ignores a role whose event came first, because the view may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

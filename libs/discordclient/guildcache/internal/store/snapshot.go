@@ -211,7 +211,7 @@ func (s *Snapshot) inDisplayOrder(selects func(*discordclient.Channel) bool) (li
 	return list
 }
 
-// Role returns a role.
+// Role returns the role with this id, if the guild has it.
 func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
 	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r discordclient.Role, id string) int {
 		return discordclient.CompareIDs(r.ID, id)
@@ -247,7 +247,7 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest role; true if one is uncertain.
+// BelowBot reports whether a role is below the bot's highest role; true if a role is uncertain.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)

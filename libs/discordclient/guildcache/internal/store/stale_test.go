@@ -101,7 +101,8 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// The store emits events for these channels, because the Gateway's later events show no change.
+// The store emits events for the children of a deleted category and for a channel that Discord does
+// not find, because later events or readings show no change of them.
 func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`

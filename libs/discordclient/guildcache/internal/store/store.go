@@ -75,8 +75,8 @@ const (
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events returns the sender of events. Own role renames are events too: objects may wait for a
-// name.
+// Events returns the sender of events. If this bot creates or renames a role, the store sends an
+// event too: Kubernetes objects may wait for the role's name.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
 func (st *Store) with(id string, f func(g *guildState)) {

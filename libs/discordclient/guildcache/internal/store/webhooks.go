@@ -15,8 +15,8 @@ type hookChanges struct {
 	own  []time.Time // times of the own writes that still wait for their event
 }
 
-// hookRecheck is a change by another client. A list that still equals the field before may be
-// outdated.
+// hookRecheck describes a change of a channel's webhooks by another client. A list that equals the
+// webhooks in before may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -115,7 +115,8 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 }
 
 // WriteWebhook calls do, which writes a webhook, and applies its result (empty: deleted). An empty
-// channelID means the webhook's known channel. One event counts as this write's.
+// channelID means the webhook's known channel. The store takes one later event for the event of
+// this write.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {

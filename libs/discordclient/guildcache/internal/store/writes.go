@@ -64,7 +64,8 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 	return false
 }
 
-// notFound reads the guild again, because Discord may call an existing channel unknown.
+// notFound removes a missing channel from the view. It also makes the view stale, because Discord
+// may call an existing channel unknown.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -141,7 +142,8 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// If the settings changed after the request, the response may be older, so the guild is read again.
+// readGuild applies a guild that was requested at since. If the settings or roles changed after the
+// request, the response may be outdated, so the guild is read again instead.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
