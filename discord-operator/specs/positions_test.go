@@ -127,6 +127,9 @@ var _ = Describe("Positions", func() {
 			hold(c)
 			position(9)(c)
 		})
+		DeferCleanup(func(ctx context.Context) { // a paused channel is not deleted
+			edit(ctx, held, func(c *v1alpha1.DiscordChannel) { delete(c.Annotations, v1alpha1.PausedAnnotation) })
+		})
 		before := on(held).Position
 		managed := w.channel("", "managed", position(1)) // above the channel, by the numbers in the specs
 		ready(ctx, managed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectltest is a fake API server for tests of kubectl plugins. It does not validate
-// objects; the specs of each operator test that with a real API server.
+// Package kubectltest is a fake API server for tests of kubectl plugins. It accepts invalid objects.
+// The specs of each operator run its plugin against a real API server.
 package kubectltest
 
 import (

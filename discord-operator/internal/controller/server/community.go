@@ -47,7 +47,7 @@ func (p *Plan) withoutAdministrator(
 	const forWhat = "which it needs to enable Community"
 	lacking := issues.Lacking(have, exact, permissions.Administrator, forWhat, "")
 	if lacking != nil {
-		lacking.Message += " and remove it from that role after the server is Ready. Or enable Community on Discord yourself."
+		lacking.Message += " Remove it from that role after the server is Ready. Or enable Community on Discord yourself."
 		p.Edit.Features = discordclient.Change[[]string]{}
 		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == communityField })
 	}

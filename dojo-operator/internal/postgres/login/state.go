@@ -23,8 +23,9 @@ type State struct {
 	// Otherwise Current is the owner, unless only the second login may log in.
 	Connected bool
 	Current   cnpg.Login
-	// Users names the other Dojos that use the former login, until this login is retired. Leaving
-	// names other Dojos that use the current login, but may still have pods with the former login.
+	// Users names the other Dojos that use the former login. It is empty unless the former login must
+	// be retired and has a Secret. Leaving names other Dojos that use the current login, but whose
+	// credentials or pods may still have the former login.
 	Users, Leaving []string
 }
 

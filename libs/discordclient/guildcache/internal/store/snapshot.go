@@ -189,7 +189,8 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category, or without a category (""), in display order.
+// Children returns the visible channels of a category, in display order. For "", it returns the
+// visible channels that are in no category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
