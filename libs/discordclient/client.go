@@ -89,7 +89,10 @@ func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 
 func (c *Client) mayCreate(ctx context.Context, create call, guildID string) error {
 	create.major, create.count = guildID, c.refusalsOf(ctx)
-	if err := c.admit(&create); err != nil {
+	if err := c.refusal(&create); err != nil {
+		return err
+	}
+	if err := c.outage.peek(&create); err != nil {
 		return err
 	}
 	if wait := c.limiter.Peek(c.limited(ctx, &create)); wait != nil {

@@ -27,19 +27,34 @@ type outage struct {
 	next     time.Time
 }
 
-// admit never refuses the look-up of the Gateway, because package gateway backs off by itself.
+// admit admits one call per outageInterval during an outage.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := o.now()
-	if o.failures < outageThreshold || cl.route == routeGateway {
+	err := o.refusal(cl)
+	if err == nil && o.slows(cl) {
+		o.next = o.now().Add(outageInterval)
+	}
+	return err
+}
+
+// peek returns the error that admit would return now.
+func (o *outage) peek(cl *call) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.refusal(cl)
+}
+
+func (o *outage) refusal(cl *call) error {
+	if !o.slows(cl) || !o.now().Before(o.next) {
 		return nil
 	}
-	if now.Before(o.next) {
-		return &Error{Class: ClassTransient, Op: cl.op, Status: o.last.Status, Message: o.last.Message, unsent: true}
-	}
-	o.next = now.Add(outageInterval)
-	return nil
+	return &Error{Class: ClassTransient, Op: cl.op, Status: o.last.Status, Message: o.last.Message, unsent: true}
+}
+
+// slows is false for the look-up of the Gateway, because package gateway backs off by itself.
+func (o *outage) slows(cl *call) bool {
+	return o.failures >= outageThreshold && cl.route != routeGateway
 }
 
 // record ignores a call that its caller cancelled, because it shows nothing about Discord.

@@ -59,6 +59,30 @@ func TestAnOutageSlowsCallsDown(t *testing.T) {
 	}
 }
 
+// During an outage of which no list or poll learns the end, a create must get through.
+func TestAnOutageAdmitsTheCreateThatItWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	srv, now := newFailing(t), time.Unix(1, 0)
+	c, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		_, err := c.GetChannel(t.Context(), "1")
+		wantClass(t, err, discordclient.ClassTransient)
+	}
+	wantClass(t, c.MayCreateChannel(t.Context(), "1"), discordclient.ClassTransient)
+	srv.status, now = http.StatusOK, now.Add(time.Second)
+	for range 2 { // a question takes no call from anybody
+		wantClass(t, c.MayCreateRole(t.Context(), "1"), discordclient.ClassNone)
+		wantClass(t, c.MayCreateChannel(t.Context(), "1"), discordclient.ClassNone)
+	}
+	_, err = c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, "")
+	wantClass(t, err, discordclient.ClassNone)
+}
+
 func TestOnlyAnOutageSlowsCallsDown(t *testing.T) {
 	t.Parallel()
 	srv := newFailing(t)

@@ -178,16 +178,24 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 }
 
 func (c *Client) admit(cl *call) error {
+	if err := c.refusal(cl); err != nil {
+		return err
+	}
+	if err := c.denials.admit(cl); err != nil {
+		return err
+	}
+	return c.outage.admit(cl)
+}
+
+// refusal returns an error if no call of the same tenant may be sent now.
+func (c *Client) refusal(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
 	}
 	if wait := cl.count.wait(); wait > 0 {
 		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true, Refusals: true}
 	}
-	if err := c.denials.admit(cl); err != nil {
-		return err
-	}
-	return c.outage.admit(cl)
+	return nil
 }
 
 const maxReason = 512
