@@ -65,7 +65,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 	conditions.Set(&next.Conditions, dojo.Generation, available, conditions.Worst(issues))
 	setParts(dojo, s, issues, &next.Conditions)
 	if dojo.Spec.Suspend {
-		setSuspended(dojo, next.Conditions)
+		setSuspended(dojo, s, next.Conditions)
 	}
 	setPaused(dojo, &next.Conditions)
 	return next
@@ -93,10 +93,14 @@ func wake(dojo *corev1api.Dojo) string {
 		dojo.Name, dojo.Namespace)
 }
 
-func setSuspended(dojo *corev1api.Dojo, all []metav1.Condition) {
+func setSuspended(dojo *corev1api.Dojo, s State, all []metav1.Condition) {
+	database := "The Cluster is hibernated, and all data is kept. "
+	if s.Postgres.Cluster.Live == nil {
+		database = "The Cluster will be created when the Dojo is resumed. "
+	}
 	for kind, message := range map[string]string{
 		conditions.TypeReady:             "The Dojo is suspended, as its spec asks. " + wake(dojo),
-		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept. " + wake(dojo),
+		corev1api.ConditionDatabaseReady: database + wake(dojo),
 	} {
 		c := meta.FindStatusCondition(all, kind)
 		hibernates := dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil
@@ -148,15 +152,17 @@ func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable str
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case dojo.Spec.Suspend:
-		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs. "+
-			wake(dojo))
+		return conditions.NothingDesired(corev1api.ReasonSuspended,
+			"The Dojo is suspended, so the application is not available. "+wake(dojo))
 	case *s.DesiredReplicas == 0:
-		return conditions.NothingDesired(corev1api.ReasonScaledToZero, "No replicas are desired, so nothing runs.")
+		return conditions.NothingDesired(corev1api.ReasonScaledToZero,
+			"No replicas are desired, so the application is not available.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:
 		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
 	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp ||
 		was.Reason == corev1api.ReasonSuspended:
-		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
+		return conditions.Unusable(corev1api.ReasonScalingUp,
+			"The Dojo was scaled up from zero, or resumed. No replica is ready yet.")
 	}
 	if unreachable != "" { // the pods may be unready only because of the database
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)

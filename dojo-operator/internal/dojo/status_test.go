@@ -4,6 +4,7 @@ package dojo
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,7 +148,7 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		"the first start, without a Cluster": {starts, 0, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/Starting", "No replica has been ready yet."},
 		"scaled to zero, without a Cluster": {isOff, 0, 0, func(s *postgres.State) { s.Cluster.Live = nil },
-			"False/ScaledToZero", "No replicas are desired, so nothing runs."},
+			"False/ScaledToZero", "No replicas are desired, so the application is not available."},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -173,17 +174,29 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 // Only the Dojo's own Cluster is hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
-	for want, dojo := range map[string]*corev1api.Dojo{
-		"True/Suspended": dojotest.Dojo(ownCluster, isSuspended),
-		"True/Ready":     dojotest.Dojo(inCluster, isSuspended),
+	own := dojotest.Dojo(ownCluster, isSuspended)
+	for name, c := range map[string]struct {
+		dojo            *corev1api.Dojo
+		live            *cnpgv1.Cluster
+		reason, message string
+	}{
+		"own Cluster":                {own.DeepCopy(), &cnpgv1.Cluster{}, "True/Suspended", "The Cluster is hibernated"},
+		"own Cluster, never resumed": {own.DeepCopy(), nil, "True/Suspended", "The Cluster will be created when the Dojo is resumed."},
+		"another owner's Cluster":    {dojotest.Dojo(inCluster, isSuspended), nil, "True/Ready", ""},
 	} {
-		got := status(dojo, serving(dojo, 0), apply.Results{}, nil)
-		if is := conditionOf(got, corev1api.ConditionDatabaseReady); is != want {
-			t.Errorf("DatabaseReady is %s, want %s", is, want)
+		dojo, s := c.dojo, serving(c.dojo, 0)
+		s.Postgres.Cluster.Live = c.live
+		got := status(dojo, s, apply.Results{}, nil)
+		if is := conditionOf(got, corev1api.ConditionDatabaseReady); is != c.reason {
+			t.Errorf("%s: DatabaseReady is %s, want %s", name, is, c.reason)
+		}
+		ready := meta.FindStatusCondition(got.Conditions, corev1api.ConditionDatabaseReady)
+		if !strings.HasPrefix(ready.Message, c.message) {
+			t.Errorf("%s: %s, want %s", name, ready.Message, c.message)
 		}
 		dojo.Status = got
-		if again := status(dojo, serving(dojo, 0), apply.Results{}, nil); cmp.Diff(got, again) != "" {
-			t.Error("the next status differs", cmp.Diff(got, again))
+		if again := status(dojo, s, apply.Results{}, nil); cmp.Diff(got, again) != "" {
+			t.Errorf("%s: the next status differs: %s", name, cmp.Diff(got, again))
 		}
 	}
 }

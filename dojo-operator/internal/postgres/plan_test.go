@@ -342,14 +342,21 @@ func TestUnknownSize(t *testing.T) {
 			with(func(spec *cnpgv1.ClusterSpec) { spec.Instances = 5 })},
 		"suspended": {unresolved(suspended), func(w *world) { w.Application.Stopped = true },
 			[]string{"Cluster"}, "Progressing/Suspending", &spec},
+		"hibernated": {unresolved(suspended), func(w *world) {
+			w.Application.Stopped = true
+			w.reconcile(unresolved(suspended))
+			w.hibernated()
+		}, nil, "Degraded/UnknownSize", &spec},
+		"suspended, no Cluster yet": {unresolved(suspended), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
+			nil, "Degraded/UnknownSize", nil},
 		"no Cluster yet": {unresolved(), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			nil, "Degraded/UnknownSize", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, inUse)
-			c.change(w)
 			unknown(w)
+			c.change(w)
 			db := w.reconcile(c.dojo)
 			if diff := cmp.Diff(c.writes, kinds(db.Plan)); diff != "" || worst(db.Plan) != c.issue {
 				t.Errorf("the issue is %s, the writes are %v", worst(db.Plan), kinds(db.Plan))

@@ -278,7 +278,9 @@ func pauseBackup(in input) cnpg.Step {
 }
 
 func hibernate(in input) cnpg.Step {
-	return cluster.PlanHibernation(in.dojo, in.state.Cluster, in.hibernationInput())
+	step := cluster.PlanHibernation(in.dojo, in.state.Cluster, in.hibernationInput())
+	step.Incomplete = cmp.Or(in.state.Unsized, step.Incomplete)
+	return step
 }
 
 func stopPooler(in input) cnpg.Step {

@@ -37,7 +37,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
 	version(pg, w, from)
 	if known := w.Dojo.Status.Database; pg.Size != "" && known != nil && known.Size != nil {
-		enlarge(pg, known.Size.Storage)
+		cluster.KeepCapacity(pg, known.Size.Storage)
 	}
 	if pg.Backup != nil && pg.Backup.Plugin != nil {
 		p.ServerName = NextServerName(w, d)
@@ -127,7 +127,7 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("you may not get %s in the namespace %s, so it is unknown if the restore would replace a Cluster",
 			kinds.Cluster.Resource(), w.Dojo.Namespace)
 	case !ours(w.Dojo, live):
-		return fmt.Errorf("the Cluster %s lacks the labels of the Dojo: see kubectl dojo status %s -n %s",
+		return fmt.Errorf("the Cluster %s does not belong to the Dojo: see kubectl dojo status %s -n %s",
 			live.Name, w.Dojo.Name, w.Dojo.Namespace)
 	case live != nil && (w.Unreadable(kinds.Dojo) || w.Unreadable(kinds.Database)):
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, so it is unknown if others have data in the "+

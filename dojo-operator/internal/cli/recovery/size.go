@@ -28,7 +28,7 @@ func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) 
 	if known := d.Status.Database; known != nil && known.Size != nil {
 		preset := presetOf(known.Size)
 		preset.Fill(own)
-		enlarge(own, known.Size.Storage)
+		cluster.KeepCapacity(own, known.Size.Storage)
 	}
 	if own.Storage.Size.IsZero() {
 		return nil, fmt.Errorf("the capacity of the volume is not known, because status.database.size of %s is not set: "+
@@ -36,13 +36,6 @@ func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) 
 			d.Name)
 	}
 	return filled, nil
-}
-
-// enlarge gives a new volume at least the capacity of the former volume, which the data may need.
-func enlarge(own *corev1api.PostgresCluster, former string) {
-	if had, err := resource.ParseQuantity(former); err == nil && had.Cmp(own.Storage.Size) > 0 {
-		own.Storage.Size = had
-	}
 }
 
 func presetOf(s *corev1api.SizeStatus) sizes.Preset {

@@ -22,11 +22,16 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 		return want
 	}
 	want = want.DeepCopy()
-	has, err := resource.ParseQuantity(live.Spec.StorageConfiguration.Size)
-	if err == nil && has.Cmp(want.Storage.Size) > 0 {
+	KeepCapacity(want, live.Spec.StorageConfiguration.Size)
+	return want
+}
+
+// KeepCapacity raises spec.storage.size to the capacity of the present or former volume, which the
+// data may need. It ignores a capacity that is not a quantity.
+func KeepCapacity(want *corev1api.PostgresCluster, capacity string) {
+	if has, err := resource.ParseQuantity(capacity); err == nil && has.Cmp(want.Storage.Size) > 0 {
 		want.Storage.Size = has
 	}
-	return want
 }
 
 // KeepLive returns a copy of a Dojo whose size is not resolved. Where the spec does not set the
@@ -69,14 +74,12 @@ func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster, unknown bool) *corev1api
 	case unknown:
 		own = KeepLive(dojo, live).Spec.Postgres.Cluster
 	}
-	own = sized(own, live)
+	own = sized(own.DeepCopy(), live)
+	if live == nil && lost != nil { // the restored data may need the whole volume of the lost Cluster
+		KeepCapacity(own, lost.Storage)
+	}
 	status := &corev1api.SizeStatus{
 		Name: own.Size, Instances: ptr.Deref(own.Instances, 1), Storage: own.Storage.Size.String(),
-	}
-	if live == nil && lost != nil { // the restored data may need the whole volume of the lost Cluster
-		if had, err := resource.ParseQuantity(lost.Storage); err == nil && had.Cmp(own.Storage.Size) > 0 {
-			status.Storage = lost.Storage
-		}
 	}
 	if own.Resources != nil {
 		status.CPU = quantity(own.Resources.Requests, corev1.ResourceCPU)

@@ -112,11 +112,11 @@ func TestUnknownSizeKeepsTheCluster(t *testing.T) {
 		dojo *corev1api.Dojo
 		want result
 	}{
-		"the spec sets no field":        {sizedDojo("Gone", "", nil), kept(3, "20Gi", "2Gi", ours)},
-		"the spec sets storage":         {sizedDojo("Gone", "30Gi", nil), kept(3, "30Gi", "2Gi", ours)},
-		"the spec sets smaller storage": {sizedDojo("Gone", "5Gi", nil), kept(3, "20Gi", "2Gi", ours)},
-		"the spec sets instances":       {sizedDojo("Gone", "", new(int32(2))), kept(2, "20Gi", "2Gi", ours)},
-		"the spec sets both":            {sizedDojo("Gone", "30Gi", new(int32(5))), kept(5, "30Gi", "2Gi", ours)},
+		"the spec sets no field":              {sizedDojo("Gone", "", nil), kept(3, "20Gi", "2Gi", ours)},
+		"the spec sets storage":               {sizedDojo("Gone", "30Gi", nil), kept(3, "30Gi", "2Gi", ours)},
+		"the spec sets smaller storage":       {sizedDojo("Gone", "5Gi", nil), kept(3, "20Gi", "2Gi", ours)},
+		"the spec sets instances":             {sizedDojo("Gone", "", new(int32(2))), kept(2, "20Gi", "2Gi", ours)},
+		"the spec sets storage and instances": {sizedDojo("Gone", "30Gi", new(int32(5))), kept(5, "30Gi", "2Gi", ours)},
 		"the spec sets resources": {set(func(own *corev1api.PostgresCluster) { own.Resources = new(memory("1Gi")) }),
 			kept(3, "30Gi", "1Gi", ours)},
 		"the spec sets a parameter": {set(func(own *corev1api.PostgresCluster) {

@@ -100,9 +100,9 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform does not define the size %s of spec.postgres.cluster.size. "+keeps+" Use one of %s; or set all "+
+			"The platform does not define the size %s of spec.postgres.cluster.size. "+keeps+" %s. Or set all "+
 				"fields of the size instead of size: status.database.size has their values, except the parameters.",
-			size, names(presets))
+			size, presets.advice())
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
 			"The platform's definition of the size %s is not valid: %s. "+keeps+" Ask the platform team to correct it in "+
@@ -149,12 +149,21 @@ func (p *Preset) resources() *corev1.ResourceRequirements {
 	return r
 }
 
-func names(presets Presets) string {
-	all := slices.Sorted(maps.Keys(presets))
-	if len(all) > 10 {
-		all = append(all[:10], "...")
+// advice names at most ten of the sizes that a Dojo can have.
+func (p Presets) advice() string {
+	var valid []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if p[name].invalid == "" {
+			valid = append(valid, name)
+		}
 	}
-	return strings.Join(all, ", ")
+	switch {
+	case len(valid) == 0:
+		return "Ask the platform team to define it"
+	case len(valid) > 10:
+		valid = append(valid[:10], "...")
+	}
+	return "Use one of the sizes " + strings.Join(valid, ", ")
 }
 
 func short(text string) string {

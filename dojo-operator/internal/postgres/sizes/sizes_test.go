@@ -100,7 +100,7 @@ func TestUnusableSizes(t *testing.T) {
 		"negative memory":               {"Mine", "{" + good + ", memory: -1}", "must not be negative"},
 		"invalid name of a parameter":   {"Mine", "{" + good + `, parameters: {"A B": x}}`, `"A B" is not a valid name`},
 		"value of a parameter too long": {"Mine", "{" + good + ", parameters: {a: " + strings.Repeat("x", 257) + "}}", "more than 256"},
-		"a long error is short":         {"Mine", "{" + strings.Repeat("x", 900) + ": 1}", "..."},
+		"a long error is shortened":     {"Mine", "{" + strings.Repeat("x", 900) + ": 1}", "..."},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +110,9 @@ func TestUnusableSizes(t *testing.T) {
 			if issue == nil || !issue.IsDegraded() || issue.Reason != corev1api.ReasonUnknownSize ||
 				!strings.Contains(issue.Message, c.want) || len(issue.Message) > 600 {
 				t.Fatalf("got %v", issue)
+			}
+			if strings.Contains(issue.Message, "Use one of the sizes Mine") {
+				t.Errorf("the advice is an invalid size: %s", issue.Message)
 			}
 			if got != dojo {
 				t.Error("the Dojo is changed")
@@ -124,6 +127,27 @@ func TestInvalidNamesAreUnusable(t *testing.T) {
 		p := Parse(map[string][]byte{name: []byte("{instances: 1, storage: 1Gi}")})[name]
 		if p.invalid == "" {
 			t.Errorf("%q is a size", name)
+		}
+	}
+}
+
+func TestAdviceNamesUsableSizes(t *testing.T) {
+	t.Parallel()
+	many := Presets{"Broken": {invalid: "x"}}
+	for _, c := range "abcdefghijkl" {
+		many[string(c)] = Preset{}
+	}
+	for name, c := range map[string]struct {
+		presets Presets
+		want    string
+	}{
+		"built-in":    {BuiltIn(), "Use one of the sizes Large, Medium, Small"},
+		"one invalid": {Presets{"Big": {invalid: "x"}, "Tiny": {}}, "Use one of the sizes Tiny"},
+		"all invalid": {Presets{"Big": {invalid: "x"}}, "Ask the platform team to define it"},
+		"many":        {many, "Use one of the sizes a, b, c, d, e, f, g, h, i, j, ..."},
+	} {
+		if got := c.presets.advice(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
