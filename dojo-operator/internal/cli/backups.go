@@ -88,7 +88,7 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 	case b.Usable:
 		state = style.Good("ok")
 	case b.Phase == cnpgv1.BackupPhaseCompleted:
-		state = "completed; only kubectl dojo restore --to can use it"
+		state = "completed; kubectl dojo restore --backup cannot use it"
 	case b.Error != "":
 		state = style.Bad(b.Phase + ": " + b.Error)
 	}
@@ -167,7 +167,7 @@ func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructu
 			progress = "Backup " + live.Name + ": " + phase
 		}
 		if cnpg.BackupFailed(live) {
-			err = fmt.Errorf("the backup has failed: %s", strings.TrimSpace(live.Status.Error))
+			err = fmt.Errorf("the backup has failed: %s", cnpg.BackupError(live))
 		}
 		return progress, live.Status.Phase == cnpgv1.BackupPhaseCompleted, err
 	})

@@ -197,7 +197,7 @@ func TestBackupOfAHibernatedCluster(t *testing.T) {
 	}{
 		"of a suspended Dojo": {true, []metav1.ManagedFieldsEntry{byUs}, "First resume the Dojo: kubectl dojo resume sendai -n team-a"},
 		"of a resumed Dojo":   {false, []metav1.ManagedFieldsEntry{byUs}, "The operator will resume it: see kubectl dojo status sendai -n team-a"},
-		"by a user": {false, nil, "First resume the Cluster: " +
+		"hibernated by a user": {false, nil, "First resume the Cluster: " +
 			"kubectl annotate clusters.postgresql.cnpg.io sendai-db -n team-a cnpg.io/hibernation-"},
 	} {
 		t.Run(name, func(t *testing.T) {

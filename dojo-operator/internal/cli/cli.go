@@ -77,7 +77,7 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 	}
 	w, err := world.Read(ctx, s, d, s.Now())
 	if err != nil {
-		return nil, fmt.Errorf("read what belongs to the Dojo %s: %w", name, err)
+		return nil, fmt.Errorf("read the objects of the Dojo %s: %w", name, err)
 	}
 	return w, nil
 }

@@ -143,7 +143,7 @@ func TestNoRights(t *testing.T) {
 		"restore, unreadable Cluster": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore, unreadable Databases": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
 			"may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
-		"restore beside":        {"create " + dojos, "restore sendai --to 02:45 --as past -y", "that you lack: create " + dojos},
+		"restore --as":          {"create " + dojos, "restore sendai --to 02:45 --as past -y", "that you lack: create " + dojos},
 		"logs":                  {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
 		"logs, unreadable log":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},
 		"psql":                  {"get secrets", "psql sendai", "may not get secrets in the namespace team-a"},
@@ -199,8 +199,8 @@ func TestNotNow(t *testing.T) {
 		"restore an external database":                {"restore sendai", "the operator does not run the database of sendai (spec.credentialsRef)", others},
 		"restore a shared Cluster":                    {"restore sendai", "is in the Cluster shared, which others may use too", inCluster},
 		"restore to a future time":                    {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
-		"restore to a time before the first backup":   {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: 22 Nov 01:00 to now", nil},
-		"restore an unknown backup":                   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
+		"restore to a time before the first backup":   {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: a time from 22 Nov 01:00 to now", nil},
+		"restore an unknown backup":                   {"restore sendai --backup x", "no Backup x of sendai was found; kubectl dojo backups sendai -n team-a", nil},
 		"restore --as the same name":                  {"restore sendai --as sendai", "--as names sendai itself", nil},
 		"restore a suspended Dojo in place":           {"restore sendai", "sendai is suspended: restore beside the Dojo with --as", asleep},
 		"restore in place without a backup policy":    {"restore sendai", "has no spec.postgres.cluster.backup, so its current data cannot be backed up", bare},
@@ -212,9 +212,9 @@ func TestNotNow(t *testing.T) {
 		"upgrade --to a minor version":                {"upgrade sendai --to 18.2", `"18.2" does not name a major version of Postgres`, nil},
 		"upgrade to an older version":                 {"upgrade sendai --to 17", "has Postgres 18, and Postgres cannot be downgraded to 17", nil},
 		"upgrade to the present version":              {"upgrade sendai --to 18", "has Postgres 18 already", nil},
-		"upgrade without a backup policy":             {"upgrade sendai --to 19", "has no backups to go back to", bare},
+		"upgrade without a backup policy":             {"upgrade sendai --to 19", "so no backup can be made first", bare},
 		"upgrade an external database":                {"upgrade sendai --to 19", "has no Cluster of its own", others},
-		"upgrade an image name with --to": {"upgrade sendai --to 19", "sets imageName pg:18: name the new image with --image", func(d *corev1api.Dojo) {
+		"upgrade --to of a Dojo with an image name": {"upgrade sendai --to 19", "sets imageName pg:18: name the new image with --image", func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", "pg:18"
 		}},
 		"accept-loss of a live Cluster":      {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},

@@ -230,5 +230,6 @@ func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 			return []logSource{{pod.Name, pod.Spec.Containers[0].Name}}, nil
 		}
 	}
-	return nil, fmt.Errorf("the Cluster %s has no pod: %s", cnpg.ClusterName(w.Dojo), seeStatus(w.Dojo))
+	return nil, fmt.Errorf("no pod of a primary or a Job of the Cluster %s was found: %s",
+		cnpg.ClusterName(w.Dojo), seeStatus(w.Dojo))
 }

@@ -63,7 +63,7 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 func freePort(ctx context.Context, port uint16) (uint16, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
 	if err != nil {
-		return 0, fmt.Errorf("the port %d of this machine is not free: name another with --port (%w)", port, err)
+		return 0, fmt.Errorf("the port %d of this machine cannot be used: name another port with --port (%w)", port, err)
 	}
 	defer func() { _ = listener.Close() }()
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits

@@ -66,7 +66,7 @@ func TestLogs(t *testing.T) {
 		t.Error(got)
 	}
 	s.Remove(kinds.Pod, apitest.Namespace, "sendai-db-1")
-	if got := run(t, s, "", "logs", "sendai", "postgres"); got.code != 1 || !strings.Contains(got.err, "the Cluster sendai-db has no pod") {
+	if got := run(t, s, "", "logs", "sendai", "postgres"); got.code != 1 || !strings.Contains(got.err, "no pod of a primary or a Job of the Cluster sendai-db was found") {
 		t.Error(got)
 	}
 	s.Put(&corev1.Pod{
@@ -87,7 +87,7 @@ func TestTestAlert(t *testing.T) {
 	am.SetNamespace("monitoring")
 	am.SetName("main")
 	am.Object["spec"] = map[string]any{"routePrefix": "/am"}
-	for receiver, code := range map[string]int{"team-a/sendai/discord": 0, "null": 3} {
+	for receiver, code := range map[string]int{"team-a/sendai/discord": 0, "null": 3, "silenced": 3} {
 		s := sendai(t)
 		s.Put(am)
 		posted := 0
@@ -105,7 +105,14 @@ func TestTestAlert(t *testing.T) {
 				}
 				return
 			}
-			_, _ = fmt.Fprintf(w, `[{"labels":{"alertname":"DojoTest"},"receivers":[{"name":%q}]}]`, receiver)
+			state := "active"
+			if receiver == "silenced" {
+				if state = "suppressed"; r.URL.Query().Get("silenced") == "false" {
+					_, _ = fmt.Fprint(w, "[]")
+					return
+				}
+			}
+			_, _ = fmt.Fprintf(w, `[{"labels":{"alertname":"DojoTest"},"receivers":[{"name":%q}],"status":{"state":%q}}]`, receiver, state)
 		}
 		got := run(t, s, "y\n", "test-alert", "sendai")
 		if got.code != code || posted != 1 {

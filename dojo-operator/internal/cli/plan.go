@@ -31,8 +31,8 @@ func (s *session) newPlan() *cobra.Command {
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
 		Long: `Shows what dojo-operator would write if you applied FILE. For a Dojo that exists, shows what dojo-operator of
 this plugin's version would write, and so what an upgrade of the operator would change. The plugin runs the
-operator's code on the live objects, which it reads with your rights. It does not change the cluster: it sends each
-write for which you have the right as a dry run.
+operator's code on the live objects, which it reads with your rights. It does not change the cluster: it sends a write
+only as a dry run, and only if you have the right to the write.
 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,

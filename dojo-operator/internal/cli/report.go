@@ -48,7 +48,7 @@ func (s *session) newReport() *cobra.Command {
 	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
 		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. The ZIP has no Secret.
-The command removes the values of environment variables and annotations, and any text that looks like a token, a
+The command removes the values of environment variables and most annotations, and any text that looks like a token, a
 password or a webhook's URL. If you may list Secrets, it also removes their values from all files. The ZIP lacks the
 objects that you may not read, and about.txt lists these objects. Look into the ZIP before you give it away.`,
 		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
@@ -194,8 +194,8 @@ func (r *reporter) addObject(o client.Object) {
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
-		r.lack("a search for the values of the Secrets in "+namespace+", so the ZIP may contain them (only text that looks "+
-			"like a secret is removed)", err)
+		r.lack("the removal of the values of the Secrets in "+namespace+" (the ZIP may contain values that do not look "+
+			"like a secret)", err)
 		return
 	}
 	r.secrets = append(r.secrets, all.Items...)

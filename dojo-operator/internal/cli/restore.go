@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/kubectl"
 )
 
@@ -58,7 +60,7 @@ Dojo, not a user to act as.`,
 	flags.StringVar(&r.image, "postgres-image", "",
 		"`IMAGE` of Postgres for a lost Cluster or data of unknown version; without a tag, the command chooses the tag")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
-	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
+	flags.DurationVar(&r.timeout, "timeout", time.Hour, "the maximum time of each step; for the backup, at least 1h")
 	r.Bind(cmd)
 	r.BindName(cmd, "the Dojo")
 	return cmd
@@ -187,16 +189,22 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 		if err == nil {
 			continue
 		}
-		failed := errors.Is(err, errNotRestored)
-		s.Note("Stopped at step %d. %s\n", i+1, stopped(s.Namespace, plan, step.Action, failed))
+		s.Note("Stopped at step %d. %s\n", i+1, stopped(s.Namespace, plan, step.Action, err))
 		return err
 	}
 	s.Print("%s\n", s.Style.Good("Restored."))
 	return nil
 }
 
-// stopped describes how to continue. at is the failed step; failed means that the data is unusable.
-func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed bool) string {
+// executed reports whether the API server may have executed a call that has failed.
+func executed(failure error) bool {
+	code := conditions.StatusCode(failure)
+	return code == 0 || code >= http.StatusInternalServerError
+}
+
+// stopped describes how to continue. at is the failed step.
+func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failure error) string {
+	failed := errors.Is(failure, errNotRestored)
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
 	kind := kinds.Dojo
@@ -216,6 +224,10 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 		command += " with " + strings.Join(flags, " ")
 	}
 	switch {
+	case !plan.InPlace && at == recovery.Create && executed(failure):
+		return fmt.Sprintf("The Dojo %[1]s may have been created: see kubectl dojo status %[1]s -n %[2]s. If it does not "+
+			"exist, repeat %[3]s. If it exists, wait until the restore has ended, and start the application: %[4]s",
+			plan.Target, namespace, command, start)
 	case !plan.InPlace && at == recovery.Create:
 		return "Nothing was changed."
 	case at == recovery.Serve:
@@ -238,7 +250,7 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failed b
 	if at == recovery.Stop { // which may be refused
 		return fmt.Sprintf("The data has not changed. Repeat %s%s", command, without)
 	}
-	return fmt.Sprintf("The application has 0 replicas. Repeat %s, which continues from here%s", command, without)
+	return fmt.Sprintf("The application has 0 replicas. Repeat %s to continue the restore%s", command, without)
 }
 
 type restoreRun struct {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -192,29 +195,31 @@ func TestStopped(t *testing.T) {
 	snapshot, both := *w, past
 	snapshot.Backup, both.Backup = "night", "night"
 	for _, c := range []struct {
-		plan   *recovery.Plan
-		at     recovery.Action
-		failed bool
-		want   string
+		plan    *recovery.Plan
+		at      recovery.Action
+		failure error
+		want    string
 	}{
-		{w, recovery.Stop, false, "The data has not changed. Repeat the command, or start the application without the restore: " + start},
-		{w, recovery.Save, false, "The application has 0 replicas. Repeat the command, which continues from here, " +
+		{w, recovery.Stop, nil, "The data has not changed. Repeat the command, or start the application without the restore: " + start},
+		{w, recovery.Save, nil, "The application has 0 replicas. Repeat the command to continue the restore, " +
 			"or start the application without the restore: " + start},
-		{w, recovery.Remove, false, "The application has 0 replicas. Repeat the command, which continues from here."},
-		{lost, recovery.Stop, false, "The data has not changed. Repeat the command."},
-		{&past, recovery.Save, false, "Repeat the command with --to 2026-11-24T02:45:00Z, which continues from here"},
-		{&snapshot, recovery.Remove, false, "Repeat the command with --backup night, which continues from here"},
-		{&both, recovery.Create, false, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night, which"},
-		{&past, recovery.Verify, true, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
-		{&pastBeside, recovery.Verify, true, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
-		{w, recovery.Verify, false, "kubectl dojo status sendai -n team-a -w. When the restore has ended, start the application: " + start},
-		{w, recovery.Verify, true, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
-		{w, recovery.Serve, false, "The data is restored. Start the application: " + start},
-		{beside, recovery.Create, false, "Nothing was changed."},
-		{beside, recovery.Verify, true, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
+		{w, recovery.Remove, nil, "The application has 0 replicas. Repeat the command to continue the restore."},
+		{lost, recovery.Stop, nil, "The data has not changed. Repeat the command."},
+		{&past, recovery.Save, nil, "Repeat the command with --to 2026-11-24T02:45:00Z to continue the restore"},
+		{&snapshot, recovery.Remove, nil, "Repeat the command with --backup night to continue the restore"},
+		{&both, recovery.Create, nil, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night to continue"},
+		{&past, recovery.Verify, errNotRestored, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
+		{&pastBeside, recovery.Verify, errNotRestored, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
+		{w, recovery.Verify, nil, "kubectl dojo status sendai -n team-a -w. When the restore has ended, start the application: " + start},
+		{w, recovery.Verify, errNotRestored, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
+		{w, recovery.Serve, nil, "The data is restored. Start the application: " + start},
+		{beside, recovery.Create, apierrors.NewForbidden(schema.GroupResource{}, "past", nil), "Nothing was changed."},
+		{beside, recovery.Create, context.DeadlineExceeded, "The Dojo past may have been created: see kubectl dojo status past"},
+		{beside, recovery.Create, apierrors.NewInternalError(errNotRestored), "The Dojo past may have been created"},
+		{beside, recovery.Verify, errNotRestored, "kubectl delete dojos.core.jutsu.com past -n team-a; " +
 			"kubectl delete clusters.postgresql.cnpg.io past-db -n team-a --ignore-not-found"},
 	} {
-		if got := stopped("team-a", c.plan, c.at, c.failed); !strings.Contains(got, c.want) {
+		if got := stopped("team-a", c.plan, c.at, c.failure); !strings.Contains(got, c.want) {
 			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
 		}
 	}

@@ -23,15 +23,16 @@ func (s *session) newList() *cobra.Command {
 		Use: "list", Short: "List Dojos, with their state and its cause", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
 		Long: `Lists the Dojos of a namespace, or of all namespaces with -A: their state, its reason, pods, the version of
-Postgres and the age of the last backup. With --broken, lists only the Dojos that need you: a Degraded Dojo, a Dojo with
-an outage or failing backups, or a Dojo whose spec no operator has read. Then the exit code is 3 if it lists a Dojo.`,
+Postgres and the age of the last backup. With --broken, lists only the Dojos for which you must act: a Degraded Dojo, a
+Dojo with an outage or failing backups, or a Dojo whose spec no operator has read. With --broken, the exit code is 3 if
+a Dojo is listed.`,
 		Example: "  kubectl dojo list -A --broken",
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
 		}),
 	}
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the Dojos of all namespaces")
-	cmd.Flags().BoolVar(&broken, "broken", false, "list only the Dojos that need you")
+	cmd.Flags().BoolVar(&broken, "broken", false, "list only the Dojos for which you must act")
 	format.Bind(cmd)
 	return cmd
 }
@@ -71,7 +72,7 @@ func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) stri
 	case len(dojos) > 0:
 		return view.List(dojos, everywhere, s.Now(), s.Style)
 	case broken:
-		s.Note("No Dojo needs you in %s.\n", where)
+		s.Note("There is no Dojo in %s for which you must act.\n", where)
 	default:
 		s.Note("There is no Dojo in %s.\n", where)
 	}
@@ -128,7 +129,7 @@ func (s *session) answer(
 
 func (s *session) newTree() *cobra.Command {
 	var format kubectl.Output
-	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
+	cmd := s.forWorld("tree", "Show the objects of a Dojo, and their states",
 		`Shows the children of a Dojo as a tree, each with its state: the objects that the operator writes, their pods,
 and missing objects. The exit code is 3 if something is wrong.`,
 		func(_ context.Context, w *world.World) error { return s.answer(w, format, view.Children(w), view.Tree) })

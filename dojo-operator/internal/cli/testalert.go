@@ -99,7 +99,7 @@ func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at
 	for _, a := range all {
 		here, err := s.post(ctx, a, d, alert)
 		if err != nil {
-			return fmt.Errorf("post to Alertmanager %s: %w", a, err)
+			return fmt.Errorf("post the alert to Alertmanager %s and read it back: %w", a, err)
 		}
 		reached = reached || here
 	}
@@ -135,18 +135,22 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	if err := request.Do(ctx).Error(); err != nil {
 		return false, err
 	}
-	var receivers []string
-	err = s.poll(ctx, shownWithin, func(ctx context.Context) (string, bool, error) {
-		alerts, err := s.alertsOf(ctx, a, d, testAlertName)
-		for _, alert := range alerts {
-			for _, r := range alert.Receivers {
-				receivers = append(receivers, r.Name)
-			}
-		}
-		return "", len(alerts) > 0, err
+	var shown []gettableAlert
+	err = s.poll(ctx, shownWithin, func(ctx context.Context) (_ string, ok bool, err error) {
+		shown, err = s.alertsOf(ctx, a, d, testAlertName)
+		return "", len(shown) > 0, err
 	})
 	if err != nil {
 		return false, err
+	}
+	if shown[0].Status.State == "suppressed" {
+		s.Print("%s: Alertmanager %s does not send the alert, because a silence or an inhibition rule matches it.\n",
+			s.Style.Bad("suppressed"), a)
+		return false, nil
+	}
+	var receivers []string
+	for _, r := range shown[0].Receivers {
+		receivers = append(receivers, r.Name)
 	}
 	return s.reportReceivers(a, d, receivers), nil
 }
@@ -227,16 +231,20 @@ func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 type gettableAlert struct {
 	Labels    map[string]string       `json:"labels"`
 	Receivers []struct{ Name string } `json:"receivers"`
+	Status    struct {
+		State string `json:"state"` // "unprocessed", "active" or "suppressed"
+	} `json:"status"`
 }
 
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
 	request := s.request(a, "GET", "alerts")
-	request.Param("active", "true").Param("silenced", "false").Param("inhibited", "false")
 	request.Param("filter", fmt.Sprintf("namespace=%q", d.Namespace)).Param("filter", fmt.Sprintf("dojo=%q", d.Name))
 	if name != "" {
 		request.Param("filter", fmt.Sprintf("alertname=%q", name))
+	} else {
+		request.Param("silenced", "false").Param("inhibited", "false")
 	}
 	text, err := request.DoRaw(ctx)
 	if err != nil {

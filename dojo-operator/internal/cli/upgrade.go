@@ -31,11 +31,11 @@ func (s *session) newUpgrade() *cobra.Command {
 	var ask kubectl.Asking
 	var r upgradeRequest
 	cmd := s.changing("upgrade", "Upgrade Postgres to a newer minor or major version",
-		`With --minor, the Cluster gets the newest minor version that the operator knows: its instances restart one after
-the other, with a switchover before the last. With --to, it gets another major version.
+		`With --minor, the Dojo's own Cluster gets the newest minor version that the operator knows. The instances restart one
+after the other, with a switchover before the last. With --to or --image, the Cluster gets a newer major version.
 
-The operator upgrades the Dojo's own Cluster: it takes a backup, stops the pods, has CloudNativePG upgrade the data,
-runs a query, and starts the pods. To go back before CloudNativePG upgrades the data, set the former version again.`,
+For a major version, the operator takes a backup, stops the pods, has CloudNativePG upgrade the data, runs a query, and
+starts the pods. Until CloudNativePG upgrades the data, you can cancel: set the former version in the Dojo again.`,
 		time.Hour, &ask,
 		planned(s.world, func(w *world.World) (change, error) {
 			if r.minor {
@@ -120,8 +120,8 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	case has > 0 && to == has:
 		return ch, fmt.Errorf("%s has Postgres %d already", d.Name, has)
 	case pg.Backup == nil && !r.withoutBackup:
-		return ch, fmt.Errorf(
-			"%s has no backups to go back to: set spec.postgres.cluster.backup, or say --without-backup", d.Name)
+		return ch, fmt.Errorf("%s has no spec.postgres.cluster.backup, so no backup can be made first: "+
+			"set this field, or say --without-backup", d.Name)
 	}
 	fields := map[string]any{"version": strconv.Itoa(to)}
 	if r.image != "" {

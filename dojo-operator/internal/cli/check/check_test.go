@@ -109,8 +109,8 @@ func TestLines(t *testing.T) {
 				d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: map[string]string{"release": "kps"}}
 			})}
 		}, "ok  Alertmanager         monitoring/main selects the objects of Dojos in team-a", false},
-		"an Alertmanager without selectors":      {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
-		"one server suffices":                    {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
+		"an Alertmanager without selectors":                {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
+		"only one of two Prometheuses selects the objects": {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
 		"no Prometheus":                          {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "the cluster has no Prometheus of prometheus-operator", true},
 		"the user may not list Prometheuses":     {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list objects of this kind in all namespaces", false},
 		"no ServiceMonitor scrapes the operator": {func(f *Facts) { f.Scraped = new(false) }, "-> add the kustomize component deploy/dojo-operator/components/prometheus", true},

@@ -112,7 +112,7 @@ func (j *judge) dojo() {
 		return
 	}
 	if j.changed("spec.credentialsRef") || j.changed("spec.postgres.clusterRef") {
-		j.add(DataAtRisk, "the application gets another database; the data stays in the former one and is not copied")
+		j.add(DataAtRisk, "the application may get another database; the data of the former database is not copied")
 	}
 	was := field(j.before, []string{"spec", "postgres", "cluster", "backup"})
 	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
@@ -140,7 +140,7 @@ func (j *judge) deployment() {
 	}
 	strategy, _, _ := nestedString(j.after, "spec", "strategy", "type")
 	if strategy == "Recreate" {
-		j.add(Downtime, "all pods end before the next start")
+		j.add(Downtime, "all pods end before new pods start")
 		return
 	}
 	j.add(RollsPods, "a rolling update replaces %d pods; by default, old pods end once new pods are ready", now)

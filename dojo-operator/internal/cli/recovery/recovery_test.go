@@ -4,6 +4,7 @@ package recovery_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -87,7 +89,7 @@ func TestWindows(t *testing.T) {
 	}{
 		"no backup":                      {dojo: d()},
 		"only a failed backup":           {dojo: d(), objects: []client.Object{failed}},
-		"a snapshot has no window":       {dojo: d(), objects: []client.Object{snapshot}},
+		"only a snapshot":                {dojo: d(), objects: []client.Object{snapshot}},
 		"two backups and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
 		"archiving fails":                {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
 		"the Cluster is lost":            {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
@@ -188,7 +190,7 @@ func TestPlan(t *testing.T) {
 			pg.Version, pg.ImageName = "", "registry/pg:17.6"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "imageName: registry/pg:17.6\n", "", "version: ", ""},
 		"the Cluster lacks the Dojo's labels": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
-			"the Cluster sendai-db lacks the labels of the Dojo", "", ""},
+			"the Cluster sendai-db does not belong to the Dojo", "", ""},
 		"the Cluster has no primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
 			c := apitest.Cluster(d())
 			c.Status.CurrentPrimary = ""
@@ -302,6 +304,32 @@ func TestEndOfTheLog(t *testing.T) {
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)
+		}
+	}
+}
+
+// TestAdviceLeavesOutUnusableBackups asserts that the advice names no Backup that --backup refuses.
+func TestAdviceLeavesOutUnusableBackups(t *testing.T) {
+	t.Parallel()
+	logless := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }
+	first, last := apitest.Backup("first", apitest.At(22, 1, 0)), apitest.Backup("last", apitest.At(24, 1, 0))
+	request := recovery.Request{To: apitest.At(24, 0, 30).Time}
+	for want, unusable := range map[string][]*cnpgv1.Backup{
+		"Choose instead: --backup last (01:00), or --backup first (22 Nov 01:00)": nil,
+		"Choose instead: --backup last (01:00)":                                   {first},
+		"no completed backup of sendai was found that a restore can use":          {first, last},
+	} {
+		objects := []client.Object{apitest.Cluster(apitest.Sendai())}
+		for _, b := range []*cnpgv1.Backup{first, last} {
+			if slices.Contains(unusable, b) {
+				b = b.DeepCopy()
+				b.Status.BackupID = ""
+			}
+			objects = append(objects, b)
+		}
+		_, err := recovery.New(worldOf(apitest.Sendai(logless), objects...), request)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
@@ -447,6 +475,42 @@ func TestSizeOfTheRestoredCluster(t *testing.T) {
 			got := []any{spec["instances"], spec["storage"].(fields)["size"], spec["resources"]}
 			if diff := cmp.Diff([]any{c.instances, c.storage, c.resources}, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestStorageOfTheCopy asserts that the volume of `restore --as` can hold the data.
+func TestStorageOfTheCopy(t *testing.T) {
+	t.Parallel()
+	grown := func(size corev1api.SizeName, storage string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			own := d.Spec.Postgres.Cluster
+			own.Size, own.Instances, own.Storage = size, nil, corev1api.PostgresStorage{}
+			if storage != "" {
+				own.Storage.Size = resource.MustParse(storage)
+			}
+			d.Status.Database.Size = &corev1api.SizeStatus{Name: "Medium", Instances: 3, Storage: "50Gi"}
+		}
+	}
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		want any
+	}{
+		"no size":                         {apitest.Sendai(), "10Gi"},
+		"a size":                          {apitest.Sendai(grown("Medium", "")), "50Gi"},
+		"a size, smaller storage in spec": {apitest.Sendai(grown("Medium", "5Gi")), "50Gi"},
+		"a size, larger storage in spec":  {apitest.Sendai(grown("Medium", "80Gi")), "80Gi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := recovery.New(worldOf(c.dojo, apitest.Backup("last", apitest.At(24, 1, 0))), recovery.Request{As: "past"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := unstructured.NestedFieldNoCopy(p.Object.Object, "spec", "postgres", "cluster", "storage", "size")
+			if err != nil || got != c.want {
+				t.Errorf("storage.size is %v, want %v (%v)", got, c.want, err)
 			}
 		})
 	}

@@ -84,16 +84,16 @@ func nothing(w *world.World, r Request, windows []Window) error {
 	var can []string
 	for _, window := range windows {
 		if !window.backupsOnly {
-			can = append(can, window.Words(w.Now))
+			can = append(can, "a time from "+window.Words(w.Now))
 		}
 	}
 	for _, b := range Completed(w) {
-		if withoutLog(w.Dojo, b) {
+		if b.Usable && withoutLog(w.Dojo, b) {
 			can = append(can, fmt.Sprintf("--backup %s (%s)", b.Name, term.Moment(b.Ended, w.Now)))
 		}
 	}
 	if len(can) == 0 {
-		return fmt.Errorf("%s has no backup that has completed: nothing can be restored", w.Dojo.Name)
+		return fmt.Errorf("no completed backup of %s was found that a restore can use", w.Dojo.Name)
 	}
 	return fmt.Errorf("%s cannot be restored to %s. Choose instead: %s",
 		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
@@ -137,7 +137,7 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 			return source{backup: b, major: is.Major}, nil
 		}
 	}
-	return s, fmt.Errorf("there is no Backup %s of %s; kubectl dojo backups %s -n %s lists the Backups",
+	return s, fmt.Errorf("no Backup %s of %s was found; kubectl dojo backups %s -n %s lists the Backups",
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 

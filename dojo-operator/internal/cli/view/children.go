@@ -99,7 +99,7 @@ func (c *Child) addOwnership(d *corev1api.Dojo, known world.Child, o client.Obje
 		c.State += " (not the Dojo's own)"
 	case metav1.IsControlledBy(o, d), !controlled && ownership.LabelledFor(d.Name, o):
 	default:
-		c.Mark, c.State = Ill, "belongs to another owner"
+		c.Mark, c.State = Ill, "does not belong to this Dojo"
 	}
 }
 

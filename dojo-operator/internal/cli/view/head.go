@@ -74,6 +74,9 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 		return Head{Health: health, Reason: c.Reason, Since: c.LastTransitionTime.Time, Message: c.Message, Broken: broken}
 	}
 	asked := cnpg.LastSpecWrite(d)
+	if d.DeletionTimestamp != nil {
+		asked = cnpg.Latest(asked, d.DeletionTimestamp.Time)
+	}
 	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
 	case behind && now.Sub(asked) > unseen:
 		return Head{

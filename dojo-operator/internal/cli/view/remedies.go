@@ -59,7 +59,7 @@ func Remedies(w *world.World, h Head) []Remedy {
 		corev1api.ReasonGatewayAPINotInstalled, notObserved:
 		return see("kubectl dojo check -n "+d.Namespace, "what the cluster lacks")
 	case corev1api.ReasonSuspended, corev1api.ReasonSuspending:
-		return []Remedy{{"Safe", run("resume"), "the Cluster starts first, then the pods"}}
+		return []Remedy{{"Safe", run("resume"), "starts the Dojo again"}}
 	case corev1api.ReasonPaused:
 		return paused(d, kubectl)
 	}
@@ -84,7 +84,7 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	case ok:
 		all = append(all, Remedy{"Safe", run("restore"), newest(w, "")})
 	}
-	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
+	return append(all, Remedy{"Careful", run("accept-loss"), "a new database without the lost data"})
 }
 
 // newest describes the latest restorable data. The parameter where is empty, or names the archive.

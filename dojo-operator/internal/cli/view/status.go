@@ -144,7 +144,7 @@ func releaseRow(w *world.World, style term.Style) []string {
 	switch {
 	case done.Failure != nil:
 		state = style.Bad("FAILED")
-		last = append(last, "next failed "+term.Moment(done.Failure.Time.Time, w.Now))
+		last = append(last, "next step failed "+term.Moment(done.Failure.Time.Time, w.Now))
 	case done.Migrations > 0:
 		state = fmt.Sprintf("%d migrations", done.Migrations)
 	}
@@ -164,7 +164,7 @@ func newer(db *corev1api.DatabaseStatus) string {
 	case db.NewerVersion == "":
 		return ""
 	case db.NewerVersionAt != nil:
-		return fmt.Sprintf(" (%s in the window from %s)", db.NewerVersion, term.Exact(db.NewerVersionAt.Time))
+		return fmt.Sprintf(" (%s follows in the window from %s)", db.NewerVersion, term.Exact(db.NewerVersionAt.Time))
 	}
 	return fmt.Sprintf(" (%s is available)", db.NewerVersion)
 }

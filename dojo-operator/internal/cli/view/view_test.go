@@ -86,7 +86,7 @@ func TestRemediesOfPausedDeletion(t *testing.T) {
 // TestRemediesOfALostCluster asserts that only a restore from the lost Cluster's archive is Safe.
 func TestRemediesOfALostCluster(t *testing.T) {
 	t.Parallel()
-	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (an empty database)"
+	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (a new database without the lost data)"
 	for server, want := range map[string]string{
 		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest data: about 02:51, the end of the write-ahead log)",
 		"sendai-db-2": "Careful kubectl dojo restore sendai -n team-a " +
@@ -129,6 +129,13 @@ func TestHeadOf(t *testing.T) {
 			}
 		}
 	}
+	deleted := func(ago time.Duration) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			at := apitest.At(24, 0, 0)
+			at.Time = apitest.Now.Add(-ago)
+			d.Generation, d.DeletionTimestamp = 7, &at
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*corev1api.Dojo)
 		health view.Health
@@ -141,10 +148,12 @@ func TestHeadOf(t *testing.T) {
 		"rolling out":                    {progressing(corev1api.ReasonRollingOut), view.Progressing, false},
 		"an outage":                      {both(progressing(corev1api.ReasonWaitingForCluster), unavailable), view.Progressing, true},
 		"stopped for an upgrade":         {both(progressing(corev1api.ReasonUpgrading), unavailable, upgrade), view.Progressing, false},
-		"scaled to nothing":              {condition(conditions.TypeAvailable, "False", corev1api.ReasonScaledToZero), view.Ready, false},
+		"scaled to zero":                 {condition(conditions.TypeAvailable, "False", corev1api.ReasonScaledToZero), view.Ready, false},
 		"backups that fail":              {condition(corev1api.ConditionBackupSucceeded, "False", corev1api.ReasonArchivingFailed), view.Ready, true},
 		"new":                            {fresh, view.Progressing, false},
 		"no operator reads the new spec": {func(d *corev1api.Dojo) { d.Generation = 7 }, view.Unknown, true},
+		"deleted a second ago":           {deleted(time.Second), view.Deleting, false},
+		"no operator reads the deletion": {deleted(time.Hour), view.Unknown, true},
 		"neither ready nor progressing":  {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
 	} {
 		if h := view.HeadOf(apitest.Sendai(c.change), apitest.Now); h.Health != c.health || h.Broken != c.broken {
@@ -186,9 +195,9 @@ func TestReleaseLine(t *testing.T) {
 	command := corev1api.ReleaseStatus{Image: "dojo:1", FinishedAt: &at}
 	for want, change := range map[string]func(*corev1api.Dojo){
 		"Release none yet": step(nil),
-		"Release 4 migrations last 20261120-add-index, 21 Nov 10:02":                     step(&done),
-		"Release done 21 Nov 10:02":                                                      step(&command),
-		"Release FAILED last 20261120-add-index, 21 Nov 10:02, next failed 21 Nov 10:02": step(&failed),
+		"Release 4 migrations last 20261120-add-index, 21 Nov 10:02":                          step(&done),
+		"Release done 21 Nov 10:02":                                                           step(&command),
+		"Release FAILED last 20261120-add-index, 21 Nov 10:02, next step failed 21 Nov 10:02": step(&failed),
 	} {
 		text := view.Status(worldOf(change), term.Style{})
 		found := false

@@ -48,7 +48,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed: %s. No data is deleted. "+
 				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`. Or "+retain+withoutFinal,
-			name, strings.TrimSuffix(s.Final.Status.Error, "."), name, dojo.Namespace)
+			name, cnpg.BackupError(s.Final), name, dojo.Namespace)
 	case cnpg.Hibernates(cluster):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so no final backup can be made. Resume it with `"+cnpg.Resume(cluster)+"`, "+orRetain+withoutFinal,

@@ -5,6 +5,7 @@ package cnpg
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -51,6 +52,12 @@ func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any
 // BackupFailed reports whether a Backup has ended without success.
 func BackupFailed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
+}
+
+// BackupError returns the error of a failed Backup, without a full stop.
+func BackupError(b *cnpgv1.Backup) string {
+	text := strings.TrimSuffix(strings.TrimSpace(b.Status.Error), ".")
+	return cmp.Or(text, "CloudNativePG does not report the error")
 }
 
 // BackupStarted returns the start of a Backup, or nil. A plugin sets startedAt only at the end.

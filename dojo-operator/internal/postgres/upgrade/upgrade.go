@@ -264,7 +264,7 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 			"The upgrade of the Cluster %[1]s/%[2]s from Postgres %[3]d to %[4]d has not begun: without "+
 				"spec.postgres.cluster.backup you could not go back. Set the version to %[3]d again, configure backups, then "+
 				"upgrade. To upgrade without a backup: `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s "+
-				"--overwrite %[6]s=%[4]d`. If that upgrade fails, the data is lost.",
+				"--overwrite %[6]s=%[4]d`. If that upgrade fails, the data can be lost.",
 			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
@@ -278,7 +278,7 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed: %s. Nothing is upgraded. "+
 				"To retry, delete the Backup: `kubectl delete backups.postgresql.cnpg.io %s -n %s`. %s",
-			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace,
+			name, v.data, v.wanted, cnpg.BackupError(s.Backup), name, dojo.Namespace,
 			adviceForBackup(dojo, v))
 	default:
 		see := fmt.Sprintf("See `kubectl describe backups.postgresql.cnpg.io %s -n %s`. ", name, dojo.Namespace)
@@ -289,7 +289,7 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		since, limit := cnpg.BackupLimit(s.Backup, in.Deadline)
 		issue = conditions.WaitUntil(in.Now, since, limit, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
-				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing "+
+				"The Backup %s before the upgrade from Postgres %d to %d has not completed within %s. Nothing "+
 					"is upgraded. %s%s", name, v.data, v.wanted, limit, see, adviceForBackup(dojo, v)))
 	}
 	step.Incomplete = issue
@@ -356,8 +356,8 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 		advice = fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. %s",
 			cluster.Name, dojo.Namespace, restoreAdvice(dojo, cluster, s, from))
 	case failed(s.Job):
-		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
-			adviceAfterFailure(dojo, cluster, s, from))
+		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed. Neither the application nor "+
+			"Postgres runs. %s", object, adviceAfterFailure(dojo, cluster, s, from))
 	case v.committed:
 		message += fmt.Sprintf(" pg_upgrade has begun. Postgres %d cannot start before pg_upgrade has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s -n %s`.", s.Job.Name, dojo.Namespace)
@@ -442,9 +442,9 @@ func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	return versionsOf(dojo, cluster, s).begun()
 }
 
-// Unreachable says why no pod runs during an upgrade.
+// Unreachable says why requests cannot reach the application during an upgrade.
 func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) string {
-	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
+	return fmt.Sprintf("The application is stopped while Postgres in the Cluster %s/%s is upgraded to version %d.",
 		dojo.Namespace, cluster.Name, versionsOf(dojo, cluster, s).target())
 }
 
