@@ -84,7 +84,8 @@ func Explained(err error) error {
 		return fmt.Errorf("%w; run the command again in %s", err, limited.After.Round(time.Second)+time.Second)
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
-		return fmt.Errorf("%w; Discord refuses the token: use the token from the bot's page in the developer portal", err)
+		return fmt.Errorf("%w; Discord refuses the token: check that it is the bot's token, or create a new one with Reset "+
+			"Token on the bot's page in Discord's developer portal; the former token is then invalid", err)
 	}
 	if e, ok := errors.AsType[*discordclient.Error](err); ok && e.Status == 0 && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w; check the network, or set --discord-api-url if Discord's API has another address", err)

@@ -61,8 +61,8 @@ func (s *session) adopt(ctx context.Context, server, id, name string, from *sour
 		return err
 	}
 	if claimed := claimant(w, id); claimed != nil {
-		return fmt.Errorf("%s already has an object: the %s %s/%s",
-			id, kinds.Of(claimed).Kind, claimed.GetNamespace(), claimed.GetName())
+		return fmt.Errorf("the %s %s/%s already names the id %s, in its status or in spec.adopt",
+			kinds.Of(claimed).Kind, claimed.GetNamespace(), claimed.GetName(), id)
 	}
 	options, _, err := from.options(ctx, s, w.Server)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestCheckToken(t *testing.T) {
 		"check-token", "company", "--discord-api-url", "http://127.0.0.1:1")
 	if away.code != 1 || strings.Contains(away.err, "API server") || !strings.Contains(away.err, "get current user") ||
 		!strings.Contains(away.err, "or set --discord-api-url if Discord's API has another address\n") {
-		t.Errorf("of a Discord that is away: %s", away)
+		t.Errorf("with an unreachable Discord: %s", away)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestAdopt(t *testing.T) {
 		"an unknown id":            {id: "1401681709430349999", code: 1, want: "has no channel, category or role with the id 1401681709430349999"},
 		"a hidden channel":         {id: hidden, code: 1, want: hidden + " cannot be adopted: text channel " + hidden + ": the bot may not view it"},
 		"the role @everyone":       {id: d.ID, code: 1, want: "has no channel, category or role with the id"},
-		"a channel with an object": {id: tokyoID, code: 1, want: "already has an object: the DiscordChannel team-a/tokyo-alerts"},
+		"a channel with an object": {id: tokyoID, code: 1, want: "the DiscordChannel team-a/tokyo-alerts already names the id " + tokyoID},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,8 +100,8 @@ func refusal(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
 	}
-	return fmt.Sprintf("Discord no longer allows the name %q. Rename it on Discord, for example to %q, and run the "+
-		"command again; or uncomment this manifest, and the operator renames it.", c.Name, proposed(c))
+	return fmt.Sprintf("Discord no longer allows the name %q. Change the name on Discord, for example to %q, and run "+
+		"the command again; or uncomment this manifest, and the operator changes the name.", c.Name, proposed(c))
 }
 
 func storable(t discordgo.ChannelType, name string) bool {

@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("stderr lacks %q:\n%s", want, stderr)
 	}
 	if strings.Contains(stdout, "NOTE") {
-		t.Errorf("there is nothing to note here:\n%s", stdout)
+		t.Errorf("the output has a needless note:\n%s", stdout)
 	}
 	if diff := cmp.Diff(map[string]int{
 		"GET /gateway/bot": 1, "GET /users/@me": 1, "GET /applications/@me": 1, "GET /guilds/{guild_id}/members/{user_id}": 1,
@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 
 	again, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
 	if err != nil || again != stdout {
-		t.Errorf("the second time it prints something else (%v):\n%s", err, cmp.Diff(stdout, again))
+		t.Errorf("the second run prints another text (%v):\n%s", err, cmp.Diff(stdout, again))
 	}
 }
 

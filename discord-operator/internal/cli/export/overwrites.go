@@ -28,8 +28,8 @@ func (e *exporter) overwrites(
 	case why != "" && e.o.copyTo != "":
 		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without overwrites, the copy would be "+
 			"open to more users than the original. Correct the overwrites on Discord, and run the command again. Or, in this "+
-			"manifest, put your own overwrites in place of the one that denies ViewChannel to @everyone, and uncomment the "+
-			"manifest.", why))
+			"manifest, put your own overwrites in place of the overwrite that denies ViewChannel to @everyone, and uncomment "+
+			"the manifest.", why))
 		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: overwrites.Permissions(permissions.ViewChannel)}}, true
 	case why != "":
 		notes.omit("permissionOverwrites", why)

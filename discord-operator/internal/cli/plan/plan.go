@@ -113,8 +113,9 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 		"`file` or folder with the manifests that are applied now, such as those of the target branch of a pull request, "+
 			"or the output of kubectl get discord -A -o yaml. The plan then shows a deletion for each object that is no "+
 			"longer in -f, and a creation for each new object. Without --before, the plan shows no deletion, and cannot tell "+
-			"new objects from applied ones: it assumes that an object has the resource with its spec.name on Discord, and "+
-			"shows a creation only if there is none. But for a new object, the operator always creates a resource")
+			"new objects from applied ones: it assumes that an object without spec.adopt has the resource with its spec.name "+
+			"on Discord, and shows a creation only if there is none. But if such an object is new, the operator always creates "+
+			"a resource")
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests without metadata.namespace")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")

@@ -168,7 +168,7 @@ func TestPlan(t *testing.T) {
 			`    permissionOverwrites of role "Dev": allow SendMessages, deny none`,
 			"+ DiscordChannel default/dev", `    name: "dev"`, `    topic: "Hello"`, `    group: "Team"`, `    create webhook "ci"`,
 		}},
-		"a number": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
+		"a create with a number": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
 			want: []string{"+ DiscordChannel default/lounge", "    type: Voice", `    name: "Lounge"`, "    userLimit: 5"}},
 		"positions that need no move": {is: theServer +
 			object("DiscordChannel", "chat", inServer+`name: general, position: 2, adopt: {id: "$CHAT"}`) +
@@ -242,7 +242,7 @@ func TestPlan(t *testing.T) {
 		"a role of another namespace, only channels are allowed": {is: object("DiscordServer", "jujutsu",
 			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guest("a", "name: A"),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
-		"another namespace's role adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
+		"another namespace's role with spec.adopt": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
 		"another namespace's role exceeds its bounds": {
 			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
@@ -397,7 +397,7 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 		"the spec drops the webhook":                       {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
 		"the manifests drop an adopted channel":            {theServer + theGroup, alerts, "delete webhook " + inAlerts + ifYounger},
 		"the spec drops the webhook of an adopted channel": {adopted(""), alerts, "delete webhook " + inAlerts + ifYounger},
-		"--before dates an adopted channel": {adopted(""), strings.Replace(alerts, "metadata: {name: alerts}",
+		"--before has the age of an adopted channel": {adopted(""), strings.Replace(alerts, "metadata: {name: alerts}",
 			`metadata: {name: alerts, creationTimestamp: "2020-01-01T00:00:00Z"}`, 1), "delete webhook " + inAlerts + "\n"},
 		"the spec renames the webhook":           {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
 		"a user created the webhook":             {chat(""), chat(`, webhook: {name: by hand}`), ""},
@@ -615,10 +615,10 @@ func TestPlanOfRemovals(t *testing.T) {
 		"a channel that another object adopts": {was: object("DiscordChannel", "chat", inServer+"name: general"),
 			is: object("DiscordChannel", "talk", inServer+`name: general, adopt: {id: "$CHAT"}`), want: map[string]string{}},
 		"the rules channel of a community": {community: true, was: object("DiscordChannel", "rules", inServer+"name: general"), is: theServer,
-			want: map[string]string{"rules": "^DeletionFailed: .*Name another one in spec.rulesChannelRef of DiscordServer jujutsu"}},
+			want: map[string]string{"rules": "^DeletionFailed: .*Name another DiscordChannel in spec.rulesChannelRef of DiscordServer jujutsu"}},
 		"the rules channel of a community, and its server": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
 			is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`), want: map[string]string{
-				"rules": "^DeletionFailed: .*Choose another one, or disable Community"}},
+				"rules": "^DeletionFailed: .*Choose another channel for this purpose, or disable Community"}},
 		"the rules channel, replaced by another": {community: true,
 			was:  settings("rules") + object("DiscordChannel", "rules", inServer+"name: general"),
 			is:   settings("new") + object("DiscordChannel", "new", inServer+"name: new"),

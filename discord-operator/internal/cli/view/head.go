@@ -98,6 +98,9 @@ func lastWrite(o status.Object) time.Time {
 			last = m.Time.Time
 		}
 	}
+	if at := o.GetDeletionTimestamp(); at != nil && at.After(last) {
+		last = at.Time
+	}
 	return last
 }
 

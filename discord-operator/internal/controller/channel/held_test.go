@@ -107,7 +107,7 @@ func TestRefusedFieldBlocksNoOther(t *testing.T) {
 				t.Errorf("the edit has the overwrites %v", list)
 			}
 			if !resource.EditOfChannel(got.Edit).Bitrate.IsZero() || !resource.EditOfChannel(got.Edit).Type.IsZero() || !resource.EditOfChannel(got.Edit).ParentID.IsZero() {
-				t.Errorf("the edit has what Discord refuses: %+v", resource.EditOfChannel(got.Edit))
+				t.Errorf("the edit has a field that Discord refuses: %+v", resource.EditOfChannel(got.Edit))
 			}
 		})
 	}

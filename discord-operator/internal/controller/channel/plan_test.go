@@ -307,7 +307,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		made := NewPlan(object(asked), s.observed(nil, parent))
 		after := NewPlan(object(asked), s.observed(stored(t, discordclient.Channel{}, made.Create), parent))
 		if after.Issues != nil || len(after.Fields) > 0 {
-			t.Fatalf("issues %v, a new one differs: %v", after.Issues, after.Fields)
+			t.Fatalf("issues %v, a new channel differs: %v", after.Issues, after.Fields)
 		}
 	})
 }
@@ -398,10 +398,10 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		want     string // part of the issue's message; empty if the plan deletes the channel
 	}{
 		"the rules channel":                              {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
-		"the rules channel, named in the spec":           {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
+		"the rules channel, named in the spec":           {channel: "rules", by: "ns", want: "Name another DiscordChannel in spec.rulesChannelRef of DiscordServer main,"},
 		"the updates channel":                            {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
 		"the rules channel, object in another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
-		"the rules channel, server being deleted":        {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
+		"the rules channel, server being deleted":        {channel: "rules", by: "ns", going: true, want: "Choose another channel for this purpose, or disable Community in the server's settings"},
 		"another channel":                                {channel: "chat", by: "ns"},
 		"the rules channel, Community disabled":          {channel: "rules", by: "ns", disabled: true},
 		"the rules channel, policy Retain":               {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},

@@ -40,7 +40,7 @@ func fillRequireTag(d *desired, live *channel) error {
 	required := live.Flags&discordclient.FlagRequireTag != 0
 	open := func(t discordclient.Tag) bool { return !t.Moderated }
 	if required && !slices.ContainsFunc(live.Tags, open) {
-		return errors.New("it requires a tag that is not moderated")
+		return errors.New("requireTag needs a tag that is not moderated, and the channel has no such tag")
 	}
 	d.forum.RequireTag = &required
 	return nil

@@ -111,8 +111,9 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	}
 	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
 		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"The channel is in server %[1]s. It cannot be moved to %[2]s, the server of DiscordServer %[3]s. "+
-				"Name a DiscordGroup of server %[1]s in spec.groupRef, or create a new DiscordChannel.",
+			"The channel is in server %[1]s and cannot be moved to %[2]s, the server of DiscordServer %[3]s. "+
+				"Name a DiscordGroup of server %[1]s in spec.groupRef (instead of spec.serverRef, if set), or create a new "+
+				"DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
 	id, err := Category(guild, group, c.Namespace)

@@ -69,7 +69,7 @@ func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 		blank := discordclient.Channel{Bitrate: 64000}
 		blank.Flags, _ = made.Create.(*resource.ChannelCreate).Asked.Flags.Get() // a later edit sets the flags
 		if after := NewPlan(object(asked), s.observed(stored(t, blank, made.Create), "")); made.Issues != nil || len(after.Fields) > 0 {
-			t.Fatalf("issues %v, a new one differs: %v", made.Issues, after.Fields)
+			t.Fatalf("issues %v, a new channel differs: %v", made.Issues, after.Fields)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 		roles []string // lowest first; a, b: of two tenants; o: of the server's namespace or a user
 		want  []string
 	}{
-		"in place":                    {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
+		"no role is too high":         {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
 		"one role is too high":        {[]string{"b", "o1", "a", "o2"}, []string{"b", "a", "o1", "o2"}},
 		"all roles are too high":      {[]string{"o1", "a1", "b", "o2", "a2"}, []string{"a1", "b", "a2", "o1", "o2"}},
 		"the lowest role is a user's": {[]string{"o1", "a", "b", "o2"}, []string{"a", "b", "o1", "o2"}},

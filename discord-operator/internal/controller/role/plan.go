@@ -98,9 +98,13 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 		return nil
 	}
 	highest, _ := guild.Snapshot.BotRole()
-	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The bot cannot manage the role %q, because its own highest "+
-		"role, %q, is not above it. In the server's settings on Discord, under Roles, drag %[2]q above %[1]q.",
-		live.Name, highest.Name)
+	own := "a role of the bot"
+	if highest.ID == guild.ID { // the bot has only @everyone, which cannot be moved
+		own = "a role that you give to the bot"
+	}
+	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The bot cannot manage the role %[1]q, because the bot's "+
+		"highest role, %[2]q, is not above %[1]q. In the server's settings on Discord, under Roles, drag %[3]s above %[1]q.",
+		live.Name, highest.Name, own)
 }
 
 func create(

@@ -152,7 +152,7 @@ func TestPlanRefuses(t *testing.T) {
 			}
 			mayMove := state.Guild.Lacks(permissions.ManageRoles, "") == nil && c.reason != v1alpha1.ReasonRoleTooHigh
 			if c.live != nil && got.Position != nil && !mayMove {
-				t.Error("it would be moved all the same")
+				t.Error("the role would be moved all the same")
 			}
 		})
 	}
@@ -298,10 +298,10 @@ func TestPlanOfAnotherNamespace(t *testing.T) {
 		bounds := PlanBounds(role, mine)
 		if edit, edits := editOf(bounds).Permissions.Get(); c.live != nil && edits &&
 			edit&^grant.CeilingOf(guild.Server, "team-a").Within(edit) != 0 || !editOf(bounds).Name.IsZero() {
-			t.Errorf("%s: a paused one is edited to %v, %+v", name, edit, bounds)
+			t.Errorf("%s: the bounds edit the role to %v, %+v", name, edit, bounds)
 		}
 		if c.live != nil && mayGive(role, mine, live) != c.gives {
-			t.Errorf("%s: its members are given it: %t", name, !c.gives)
+			t.Errorf("%s: the members may get the role: %t", name, !c.gives)
 		}
 	}
 }

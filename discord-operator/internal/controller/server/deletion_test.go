@@ -61,9 +61,9 @@ func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
 	got := waitingFor(server, []string{"DiscordGroup alerts"}, false).Message
 	undo := strings.Index(got, "To undo the deletion: `kubectl discord undelete server company -n platform`.")
-	loss := strings.Index(got, "The operator then also deletes what it created for them on Discord")
-	keep := strings.Index(got, "unless their spec.deletionPolicy is Retain.")
-	if undo < 0 || loss < undo || keep < loss || !strings.HasSuffix(got, "Retain.") {
+	loss := strings.Index(got, "The operator then also deletes their categories, channels and roles on Discord")
+	keep := strings.Index(got, "except resources that spec.deletionPolicy retains.")
+	if undo < 0 || loss < undo || keep < loss || !strings.HasSuffix(got, "retains.") {
 		t.Errorf("undo at %d, loss at %d, keep at %d: %s", undo, loss, keep, got)
 	}
 	const yet, stop = "Nothing is deleted on Discord yet.", "discordroles.discord.jutsu.com --all -n platform discord.jutsu.com/paused=true"

@@ -22,11 +22,11 @@ func inspect(data []byte) (format string, animated bool, why string) {
 		return "", false, "is no PNG, JPEG or GIF. Replace it with an image of one of these types"
 	}
 	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
-		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",
+		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to at most %d by %[3]d",
 			config.Width, config.Height, maxSide)
 	}
 	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
-		return "", false, fmt.Sprintf("is a broken image (%v). Put another one there", err)
+		return "", false, fmt.Sprintf("is a broken image (%v). Replace it with a valid image", err)
 	}
 	return format, format == "gif" && severalFrames(data), ""
 }

@@ -31,7 +31,7 @@ func TestInspect(t *testing.T) {
 		"GIF of two frames":       {data: discordtest.GIF(2), format: "gif", animated: true},
 		"a truncated GIF":         {data: discordtest.GIF(2)[:60], why: "is a broken image"},
 		"the largest PNG":         {data: large, format: "png"},
-		"too wide":                {data: discordtest.PNG(1025, 1, 0), why: "1025 by 1 pixels. Scale it down to 1024 by 1024"},
+		"too wide":                {data: discordtest.PNG(1025, 1, 0), why: "1025 by 1 pixels. Scale it down to at most 1024 by 1024"},
 		"too high":                {data: discordtest.PNG(1, 1025, 0), why: "1 by 1025 pixels"},
 		"a truncated PNG":         {data: large[:len(large)-40], why: "is a broken image"},
 		"text":                    {data: []byte("<svg/>"), why: "is no PNG, JPEG or GIF"},

@@ -63,8 +63,9 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 			s.Application.Name, s.GuildID, s.InviteURL)
 	case managedByAnother(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
-			"Server %s is already managed by DiscordServer %s. Delete one of the two objects: the server then stays on "+
-				"Discord, even if spec.deletionPolicy of that object is Delete.",
+			"Server %s is already managed by DiscordServer %s. Delete one of the two objects, preferably the object to "+
+				"which no DiscordGroup, DiscordChannel or DiscordRole refers. The server then stays on Discord, even if "+
+				"spec.deletionPolicy of the deleted object is Delete.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
 	}
 	if status.Observed(server) {

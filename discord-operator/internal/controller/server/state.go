@@ -290,13 +290,13 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {
-		so = "Some of these objects are being deleted too. The operator deletes their channels and roles on Discord " +
-			"at once. To stop these deletions: `kubectl annotate discordchannels.discord.jutsu.com," +
+		so = "Some of these objects are being deleted too, and the operator deletes their channels and roles on Discord " +
+			"now. To stop the deletions in this namespace: `kubectl annotate discordchannels.discord.jutsu.com," +
 			"discordroles.discord.jutsu.com --all -n " + server.Namespace + " " + v1alpha1.PausedAnnotation + "=true`."
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The DiscordServer is being deleted and waits for: %s. %s To undo the deletion: `kubectl discord undelete server "+
-			"%s -n %s`. To continue the deletion, delete these objects. The operator then also deletes what it created for "+
-			"them on Discord, unless their spec.deletionPolicy is Retain.",
+			"%s -n %s`. To continue the deletion, delete these objects. The operator then also deletes their "+
+			"categories, channels and roles on Discord, except resources that spec.deletionPolicy retains.",
 		issues.JoinUpToTen(names), so, server.Name, server.Namespace)
 }

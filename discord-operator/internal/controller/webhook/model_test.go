@@ -200,17 +200,17 @@ func (h *history) expectReconciled(t *rapid.T) {
 		h.Check(t)
 	}
 	if !h.reconcile(9, false) {
-		t.Fatal("it is never reconciled")
+		t.Fatal("the webhook is not reconciled after four reconciles")
 	}
 	asked, want := h.channel.Spec.Webhook, []string{}
 	if asked != nil {
 		want = []string{h.channel.WebhookSecretName()}
 		if secret := h.secrets[want[0]]; secret == nil || !secretInSync(secret, statusID(h.channel)) {
-			t.Fatalf("the Secret is not that of %s", statusID(h.channel))
+			t.Fatalf("the Secret is not for the webhook %s", statusID(h.channel))
 		}
 	}
 	if got := slices.Sorted(maps.Keys(h.secrets)); !slices.Equal(got, want) {
-		t.Fatalf("Secrets %v, asked for are %v", got, want)
+		t.Fatalf("Secrets %v, want %v", got, want)
 	}
 	found := false
 	for _, w := range h.hooks[2:] {

@@ -132,8 +132,9 @@ func refusedCreate(s State) *conditions.Issue {
 		return lacks
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create of the webhook may have succeeded, or another program with the same bot may have created one. "+
-				"The operator waits until Discord's audit log shows whether this object has a webhook. If not, it creates one.",
+			"An earlier create of the webhook may have succeeded, or another program with the same bot may have created a "+
+				"webhook. The operator waits until Discord's audit log shows whether this object has a webhook. If the object has "+
+				"none, the operator creates a webhook.",
 		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)

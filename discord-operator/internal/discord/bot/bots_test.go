@@ -277,7 +277,7 @@ func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 		t.Helper()
 		limited, _ := errors.AsType[*discordclient.RateLimited](ask(namespace))
 		if limited == nil || !limited.ExceedsShare() {
-			t.Errorf("a call of %s is answered with %v, want that it exceeds its share", namespace, limited)
+			t.Errorf("a call of %s gets %v, want the error ExceedsShare", namespace, limited)
 		}
 	}
 	if err := ask("owner"); err != nil {

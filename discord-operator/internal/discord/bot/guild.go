@@ -306,12 +306,13 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	if role == "" || !guild.IsCommunity() {
 		return nil
 	}
-	other := "Choose another one"
+	other := "Choose another channel for this purpose, or disable Community in the server's settings on Discord."
 	if g.Server.DeletionTimestamp.IsZero() {
-		other = "Name another one in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By)
+		other = "Name another DiscordChannel in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By) +
+			", or remove spec.community there and disable Community in the server's settings on Discord."
 	}
-	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord does not let anyone delete such a channel. %s, or "+
-		"disable Community in the server's settings on Discord.", live.Name, role, other))
+	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord does not let anyone delete such a channel. %s",
+		live.Name, role, other))
 }
 
 // LacksToDelete says why the bot may not delete a channel or category; nil if it may.

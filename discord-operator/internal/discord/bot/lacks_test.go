@@ -50,9 +50,9 @@ func TestLacksIn(t *testing.T) {
 		needed     permissions.Bits
 		want       string // end of the message; empty for no issue
 	}{
-		"nothing missing":                                 {nil, permissions.ManageWebhooks, ""},
-		"an overwrite denies it":                          {denied, permissions.ManageWebhooks, "Allow it to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."},
-		"an overwrite denies both, and no role gives one": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot."},
+		"nothing missing": {nil, permissions.ManageWebhooks, ""},
+		"an overwrite denies a permission that the bot's role grants":                    {denied, permissions.ManageWebhooks, "Allow it to the bot or to one of its roles, in the permission overwrites of that channel or category on Discord."},
+		"an overwrite denies two permissions, and no role of the bot grants one of them": {denied, permissions.ManageWebhooks | permissions.MoveMembers, "Give them to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

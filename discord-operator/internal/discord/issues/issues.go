@@ -42,7 +42,7 @@ const (
 // Transient returns the issue of a wait for a few seconds, which no status reports.
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
-		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
+		"The operator cannot continue with this object yet, and retries within seconds.").After(after)
 	issue.Transient = true
 	return issue
 }
@@ -119,7 +119,7 @@ var limits = map[string]string{
 	"user":   " for this kind of call",
 	"shared": " for the calls of all bots to this resource",
 	"global": " for all calls of the bot",
-	"hidden": " for this kind of change, such as of a name or topic,",
+	"hidden": " for this kind of change, such as a new name or topic,",
 }
 
 // rateLimited rounds the end of the limit up to a full minute, so that each object needs one status
@@ -247,11 +247,12 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion has failed. A rate limit, a wait for dependents or a missing
-// grant is no failure.
+// Fails reports whether a deletion has failed. A rate limit, a wait for dependents, a missing grant
+// or a pause is no failure.
 func Fails(worst *conditions.Issue) bool {
-	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
-		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
+	return worst != nil && !slices.Contains([]string{
+		v1alpha1.ReasonWaitingForDependents, v1alpha1.ReasonRateLimited, v1alpha1.ReasonNotAllowed, v1alpha1.ReasonPaused,
+	}, worst.Reason)
 }
 
 // OfDeletion converts a failure ([Fails]) to DeletionFailed: a Degraded issue at once, other issues

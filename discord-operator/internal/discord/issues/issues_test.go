@@ -55,9 +55,9 @@ func TestOf(t *testing.T) {
 		"retries while another process leads":       {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
 		"a transient rate limit":                    {limited(MaxTransient), Transient(MaxTransient)},
 		"a rate limit, rounded up to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
-			`Discord's rate limit for this kind of change, such as of a name or topic, delays the call "edit channel". The operator retries the call by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
+			`Discord's rate limit for this kind of change, such as a new name or topic, delays the call "edit channel". The operator retries the call by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a rate limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
-			`Discord's rate limit for this kind of change, such as of a name or topic, delays the call "edit channel". The operator retries the call by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
+			`Discord's rate limit for this kind of change, such as a new name or topic, delays the call "edit channel". The operator retries the call by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
 		"next in the call queue":         {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
 		"a short wait in the call queue": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a long wait in the call queue": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
@@ -97,12 +97,12 @@ func TestOf(t *testing.T) {
 		})
 	}
 	if err := refusal(discordclient.ClassGone); !errors.Is(Of(err, now)[0].Err, err) {
-		t.Error("what is gone should be retried")
+		t.Error("a call for a deleted resource should be retried")
 	}
 	for _, class := range []discordclient.Class{discordclient.ClassTransient, discordclient.ClassUnknown} {
 		got := Of(refusal(class), now)[0]
 		if !got.Unverified || got.IsDegraded() || got.Err != nil || strings.Contains(got.Message, "edit channel") {
-			t.Errorf("%s should be retried, whichever call it was: %+v", class, got)
+			t.Errorf("%s should be retried, and the message should not name the call: %+v", class, got)
 		}
 	}
 }
@@ -129,6 +129,7 @@ func TestOfDeletion(t *testing.T) {
 		"a create with an unknown result, within deletionGrace": {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
 		"a create with an unknown result":                       {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
 		"a transient issue":                                     {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
+		"a pause":                                               {conditions.Degraded(v1alpha1.ReasonPaused, "x"), deletionGrace, v1alpha1.ReasonPaused, 0},
 		"a rate limit":                                          {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
 		"a wait for dependents":                                 {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
 	}
@@ -163,7 +164,7 @@ func TestUnreported(t *testing.T) {
 		"a new object waits more than MaxTransient": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxTransient},
 		"a new object has waited for MaxTransient":  {conditions.Progressing("", ""), nil, MaxTransient, 0},
 		"a reported object waits":                   {conditions.Progressing("", ""), reported, 0, 0},
-		"a new object needs a user":                 {conditions.Degraded("", ""), nil, 0, 0},
+		"a new object is Degraded":                  {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errTransient, nil, 0, 0},
 	}
 	for name, c := range cases {
@@ -217,7 +218,7 @@ func TestWorst(t *testing.T) {
 		}
 		for _, a := range worse {
 			if diff := cmp.Diff(only(a), of(a, worse[0]), same); diff != "" {
-				t.Errorf("of two that are as bad, the first: %v", diff)
+				t.Errorf("of two issues of one rank, not the first: %v", diff)
 			}
 		}
 	}
@@ -235,10 +236,10 @@ func TestLacking(t *testing.T) {
 		}
 	}
 	if got := Lacking(0, false, permissions.ViewChannel, "which it needs", ""); got != nil {
-		t.Errorf("what is not known exactly is reported: %v", got)
+		t.Errorf("a lack is reported although the permissions are not exact: %v", got)
 	}
 	if got := Lacking(permissions.ViewChannel, true, permissions.ViewChannel, "which it needs", ""); got != nil {
-		t.Errorf("nothing is lacking, and reported: %v", got)
+		t.Errorf("no permission is lacking, but this is reported: %v", got)
 	}
 }
 

@@ -228,7 +228,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
-				"%q (%s) on Discord is already managed by %s. Delete this object; Discord is not changed by that.",
+				"%q (%s) on Discord is already managed by %s. Delete this object; its deletion changes nothing on Discord.",
 				live.GetName(), live.GetID(), owner.nameFor(b.Object.GetNamespace()))
 		}
 	}

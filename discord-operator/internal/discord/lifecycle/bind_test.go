@@ -188,7 +188,7 @@ func (r *rig) forbidLog(t *testing.T) {
 		select {
 		case <-events:
 		case <-timeout:
-			t.Fatal("the view does not show what the bot may not")
+			t.Fatal("the view does not show that the bot may not view the audit log")
 		}
 	}
 }
@@ -250,24 +250,24 @@ func TestBind(t *testing.T) {
 			}
 			return r.lookup(finalized), id
 		}, found: Binding{Guessed: true}},
-		"adopts a missing channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a missing channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts("123456")), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},
-		"adopts a channel of another type": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel of another type": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(adopts(id), func(l *Lookup) { l.Types = []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
-		"adopts a channel that is in another object's status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel in another object's status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", inStatus: true}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonConflict},
-		"adopts a channel that a younger object adopts": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that a younger object's spec.adopt names": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true, ClaimedBy: "ns/", ClaimedHere: true}},
-		"adopts a channel that a deleted object adopts": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that a deleted object's spec.adopt names": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
@@ -282,13 +282,13 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(finalized, adopts(id), stored(id), noAdoption), id
 		}},
-		"adopts a channel that this process has created for another object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that this process has created for another object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other"}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonRateLimited},
-		"adopts a channel that this process has created for a deleted object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that this process has created for a deleted object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[""] = []claim{{uid: "uid"}}
@@ -298,7 +298,7 @@ func TestBind(t *testing.T) {
 			r.resources.Records.Bound("uid", "123456")
 			l := r.lookup(finalized, stored("123456"))
 			if _, err := r.bind(t, l); !isTransient(err) {
-				t.Errorf("one 404 is the end of a channel: %v", err)
+				t.Errorf("after one 404, the channel counts as deleted: %v", err)
 			}
 			r.later(goneDelay)
 			return l, ""
@@ -339,7 +339,7 @@ func TestBind(t *testing.T) {
 			r.hide(t, id)
 			return r.lookup(finalized, stored(id)), ""
 		}, reason: v1alpha1.ReasonHiddenFromBot},
-		"adopts a hidden channel": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a hidden channel": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.hide(t, id)
 			return r.lookup(adopts(id)), ""
@@ -467,7 +467,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 		t.Errorf("held by %q", holder)
 	}
 	if got, err := r.bind(t, r.lookup(finalized)); err != nil || !got.Absent {
-		t.Errorf("then one is to be created: %+v, %v", got, err)
+		t.Errorf("the next search should find no channel: %+v, %v", got, err)
 	}
 }
 
@@ -482,7 +482,7 @@ func TestFoundChannelResetsTheCountOf404s(t *testing.T) {
 	}
 	r.later(time.Hour)
 	if since := r.resources.missing.Begin(id, r.clock.Now()); !since.Equal(r.clock.Now()) {
-		t.Errorf("the next 404 counts as the second, since %s", since)
+		t.Errorf("the next 404 counts as the second one since %s", since)
 	}
 }
 
@@ -510,10 +510,10 @@ func TestCreate(t *testing.T) {
 	}
 
 	if err := create(discordtest.FailBefore(404)); err == nil || !r.resources.Records.Of("uid").Known {
-		t.Errorf("what was refused is uncertain: %v", err)
+		t.Errorf("a refused create counts as uncertain: %v", err)
 	}
 	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.resources.Records.Of("uid").Known {
-		t.Errorf("a lost response is not uncertain: %v", err)
+		t.Errorf("a create with a lost response counts as certain: %v", err)
 	}
 	r.later(time.Minute)
 	var found Binding

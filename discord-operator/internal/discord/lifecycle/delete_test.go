@@ -113,7 +113,7 @@ func TestForceDeleteWaitsAfterTheFirstFailure(t *testing.T) {
 			{time.Hour, fails, false, false}},
 		"a transient issue changes nothing": {{0, fails, false, false}, {10 * time.Second, brief, false, false},
 			{10 * time.Second, brief, false, false}, {0, fails, true, false}},
-		"fails for good": {{0, known, true, false}},
+		"fails with DeletionFailed": {{0, known, true, false}},
 	} {
 		f := newForced(t)
 		for i, s := range steps {

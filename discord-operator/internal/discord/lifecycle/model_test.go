@@ -275,7 +275,7 @@ func (m *machine) Check(t *rapid.T) {
 			t.Fatalf("%s has %v", uid, ids)
 		}
 		if m.gone[uid] {
-			t.Fatalf("%s is gone and has left %v", uid, ids)
+			t.Fatalf("%s was deleted, but its resources %v remain", uid, ids)
 		}
 	}
 	holders := map[string]string{}
@@ -284,16 +284,16 @@ func (m *machine) Check(t *rapid.T) {
 			continue
 		}
 		if m.byHand[o.statusID] {
-			t.Fatalf("%s has taken %s, which a user has made by hand", name, o.statusID)
+			t.Fatalf("%s has bound %s, which a user created", name, o.statusID)
 		}
 		if other := holders[o.statusID]; other != "" {
-			t.Fatalf("%s and %s have both %s", name, other, o.statusID)
+			t.Fatalf("%s and %s both have %s", name, other, o.statusID)
 		}
 		holders[o.statusID] = name
 	}
 	for id := range m.byHand {
 		if !m.exists(id) {
-			t.Fatalf("%s, which a user has made by hand, is gone", id)
+			t.Fatalf("%s, which a user created, was deleted", id)
 		}
 	}
 }
@@ -403,13 +403,13 @@ func (m *machine) settle(t *rapid.T) {
 	made := m.origins()
 	for name, o := range m.things {
 		if o.deleted {
-			t.Fatalf("%s does not go", name)
+			t.Fatalf("the deletion of %s does not end", name)
 		}
 		if got := made[o.uid]; !slices.Equal(got, []string{o.statusID}) {
-			t.Fatalf("%s: made for it is %v, and it has %q", name, got, o.statusID)
+			t.Fatalf("%s: the operator created %v, and the status has %q", name, got, o.statusID)
 		}
 		if before := m.calls(); !m.reconcile(name, 9) || m.calls()-before > 1 { // the test itself makes one call
-			t.Fatalf("%s is not at rest", name)
+			t.Fatalf("%s still causes calls or is not reconciled", name)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestRecordsOfAForeignFinalizer(t *testing.T) {
 				t.Error(diff)
 			}
 			if r.Finalized("new"); r.Has("new") || r.Has("uid") != owned {
-				t.Error("a finalizer, which a user may write, is no proof that the object has anything")
+				t.Error("a finalizer counts as proof that the object has a resource")
 			}
 		})
 	}

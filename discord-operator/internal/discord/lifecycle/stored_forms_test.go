@@ -86,7 +86,7 @@ func TestAnswers(t *testing.T) {
 			}
 			clock.SetTime(clock.Now().Add(resource.NotAppliedRetry))
 			if _, d = c.asked.differ(&c.answer, records.StoredForms(o)); cmp.Diff(c.ignored, d.Fields) != "" {
-				t.Errorf("after a while, %v is asked for again, want %v", d.Fields, c.ignored)
+				t.Errorf("after NotAppliedRetry, the fields %v are sent again, want %v", d.Fields, c.ignored)
 			}
 		})
 	}
@@ -101,14 +101,14 @@ func TestIgnoredChangeIsRepeatedAfterAChange(t *testing.T) {
 	again := func(asked edited, live discordclient.Channel, want bool) {
 		t.Helper()
 		if _, d := asked.differ(&live, records.StoredForms(o)); len(d.Fields) > 0 != want {
-			t.Errorf("asked for again: %t, want %t", !want, want)
+			t.Errorf("the field is sent again: %t, want %t", !want, want)
 		}
 	}
 	again(asked, live, false)
 	again(edited{slowmode: 6}, live, true)
 	again(asked, discordclient.Channel{Slowmode: 7}, true)
 	if with := records.StoredForms(o).WithFeatures([]string{"COMMUNITY"}); len(with) != 1 {
-		t.Error("it is no guild, and has no features")
+		t.Error("other features drop the stored form of a channel")
 	}
 	o.Generation++
 	again(asked, live, true)
@@ -127,6 +127,6 @@ func TestIgnoredChangeIsRepeatedWithOtherFeatures(t *testing.T) {
 		t.Fatalf("ignored are %v", ignored)
 	}
 	if again := records.StoredForms(o).WithFeatures([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
-		t.Errorf("it is not asked for again: %v", again)
+		t.Errorf("with other features, the guild still has the stored form %v", again)
 	}
 }

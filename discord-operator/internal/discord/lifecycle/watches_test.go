@@ -35,10 +35,10 @@ func TestRoleBound(t *testing.T) {
 		}
 	}
 	if RoleBound.Create(event.CreateEvent{Object: role("1", 4)}) {
-		t.Error("what exists at the start is reconciled anyway")
+		t.Error("a watch reports an object that exists at the start")
 	}
 	if !RoleBound.Delete(event.DeleteEvent{Object: role("1", 4)}) {
-		t.Error("who names a role that is gone has to wait")
+		t.Error("the deletion of a role is not reported")
 	}
 }
 

@@ -31,7 +31,7 @@ func TestUnknownPositions(t *testing.T) {
 		t.Errorf("moves %v for a position that is unknown", Moves(list, ranks))
 	}
 	if got := Initial(list, ranks, 5); *got != 7 {
-		t.Errorf("a new one is created at %d, want 7, below the known ones", *got)
+		t.Errorf("a new channel is created at %d, want 7, below the known channels", *got)
 	}
 	list[0] = Sibling{ID: "102"}
 	if InOrder(list, ranks) || Moves(list, ranks) == nil {

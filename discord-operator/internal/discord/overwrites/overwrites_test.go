@@ -290,7 +290,7 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 			return permissions.In(base, g.ID, self, roles, wire) & needed
 		}
 		if denied := in(before) &^ in(once); denied != 0 {
-			t.Fatalf("the bot loses %v by %v, which were %v", denied.Names(), once, before)
+			t.Fatalf("the bot loses %v by the overwrites %v, which were %v before", denied.Names(), once, before)
 		}
 		twice, err := resolveNamed(desired, &discordclient.Channel{Overwrites: once}, snap)
 		if err != nil || !Same(once, twice) {

@@ -85,7 +85,7 @@ func refused(to reference, by string) *conditions.Issue {
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%[1]s %[2]s does not exist, or its %[3]s does not allow "+
 		"%[4]s. A user who may edit the %[1]s in the namespace %[5]s can change this field. "+
-		"Or name another %[1]s; if the API server refuses this change, name it in a new object.",
+		"Or name another %[1]s; if the API server refuses this change, create a new object.",
 		to.kind, to.name, to.field, namespaces, to.name.Namespace)
 }
 

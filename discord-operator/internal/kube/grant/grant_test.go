@@ -237,11 +237,11 @@ func TestReferencesRevealNothing(t *testing.T) {
 		}
 		for _, m := range messages {
 			if m != messages[0] || !strings.Contains(m, " platform/company does not exist, or its spec.allowed") {
-				t.Errorf("it reads differently: %q, %q", m, messages[0])
+				t.Errorf("two messages differ: %q, %q", m, messages[0])
 			}
 		}
 		if err := read(NewReader(objects{}, nil, false), kind, "team-a"); err == nil || Refused(err) != nil {
-			t.Errorf("one of the own namespace that is missing: %v", err)
+			t.Errorf("a missing object of the own namespace: %v", err)
 		}
 		for name, r := range map[string]*Reader{
 			"shared":   NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, nil, false),
@@ -310,7 +310,7 @@ func TestAdoption(t *testing.T) {
 		t.Error(issue)
 	}
 	if issue := RoleAdoptionRefused(client.ObjectKeyFromObject(server), "team-a"); Refused(issue) == nil {
-		t.Error("a role of another namespace adopts one")
+		t.Error("a DiscordRole of another namespace may adopt a role")
 	}
 	if issue := RoleAdoptionRefused(client.ObjectKeyFromObject(server), "platform"); issue != nil {
 		t.Error(issue)

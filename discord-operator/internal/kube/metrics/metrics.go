@@ -39,8 +39,8 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: created, "+
 				"adopted, or recovered (found after a create with a lost answer).", "kind", "how"),
 		deletes: counter("discord_deletes_total",
-			"Deleted objects, by kind and by what happened on Discord: deleted, retained, gone (a user had deleted it "+
-				"before), or abandoned (left there by a forced deletion).", "kind", "how"),
+			"Deleted objects, by kind and by what happened on Discord: deleted, retained, gone (the object had no "+
+				"resource to delete), or abandoned (left there by a forced deletion).", "kind", "how"),
 		timeToReady: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "discord_time_to_ready_seconds",
 			Help:    "Time from the creation of an object until it was first Ready, by kind.",
@@ -92,7 +92,8 @@ var (
 		"Differences between Discord and the spec of an object whose managementPolicy is Observe; at most 64.",
 		[]string{"kind", "namespace", "name"}, nil)
 	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
-		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)
+		"Unix time at which the status of an object's condition Ready last changed.",
+		[]string{"kind", "namespace", "name"}, nil)
 )
 
 type gauges struct {

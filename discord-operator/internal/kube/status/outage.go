@@ -82,7 +82,7 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	}
 	retry, isNew := r.outages.failed(uid, worst.Message)
 	if isNew {
-		logf.FromContext(ctx).Info("Discord cannot be asked",
+		logf.FromContext(ctx).Info("cannot compare objects with Discord",
 			"error", worst.Message, "retry", retry.Round(time.Second).String())
 	}
 	worst.RequeueAfter = min(retry, cmp.Or(worst.RequeueAfter, retry))

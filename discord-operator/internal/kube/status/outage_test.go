@@ -58,7 +58,7 @@ func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 		}
 	}
 	ctx := logf.IntoContext(w.t.Context(), logr.New(funcr.New(func(_, args string) {
-		if strings.Contains(args, "Discord cannot be asked") {
+		if strings.Contains(args, "cannot compare objects with Discord") {
 			w.lines = append(w.lines, args)
 		} else {
 			w.changes = append(w.changes, args)
@@ -122,6 +122,21 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.channel.Generation++ // a new spec
 	w.reconcile(discordFails("502"))
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
+}
+
+func TestAPauseIsNoFailureOfTheDeletion(t *testing.T) {
+	t.Parallel()
+	w := newOutageWorld(t)
+	w.channel.DeletionTimestamp = new(metav1.NewTime(w.clock.Now()))
+	paused := PausedDeletion(w.channel)
+	w.reconcile(&paused)
+	w.want("while paused", v1alpha1.TypeVerified, "")
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.reconcile(discordFails("502"))
+	w.want("after the pause", v1alpha1.TypeVerified, metav1.ConditionFalse)
+	if failing := DeletionFailing(w.channel, w.clock.Now()); failing != 0 {
+		t.Errorf("the deletion fails since %s, which includes the pause", failing)
+	}
 }
 
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {

@@ -73,9 +73,9 @@ func TestUpdate(t *testing.T) {
 		"a stale cache":                       {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
 		"a transient issue":                   {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
 		"a transient issue after a change":    {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
-		"waits with a status":                 {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
+		"an object with a status waits":       {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
 		"a new object waits without a status": {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
-		"needs a user":                        {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
+		"degraded":                            {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
 		"an error":                            {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}
 	for name, c := range cases {
