@@ -129,7 +129,7 @@ specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its 
 		--junit-report=junit.xml --output-dir=../out/$* ./specs
 
 .PHONY: e2e
-e2e: bin/release ## End to end on a real node, as root on Linux, else on that of E2E_KUBECONFIG (ARGS="--focus=X")
+e2e: bin/release ## End-to-end specs on a real node, as root on Linux, or on the cluster of E2E_KUBECONFIG (ARGS="--focus=X")
 	@cd test && $(export_flags) && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color \
 		--junit-report=junit.xml --output-dir=../out/e2e --label-filter='$(LABELS)' $(ARGS) ./e2e
 
@@ -178,7 +178,7 @@ generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate de
 	@bin/charts
 
 .PHONY: manifests
-manifests: generate ## As generate
+manifests: generate ## The same as generate
 
 .PHONY: lint
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows

@@ -152,18 +152,18 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 				for _, s := range servers {
 					eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)
 				}
-				Eventually(changes).Should(BeNumerically(">=", 3), "each could be a reason to try the token again")
+				Eventually(changes).Should(BeNumerically(">=", 3), "each edit could make the operator try the token again")
 			})
 			tries := 1
 			if time.Since(start) > time.Minute {
 				tries = 2 // the operator tries a refused token again after one minute, then after ten
 			}
 			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3*tries)),
-				"each counts towards a ban of the address")
+				"each refusal counts towards a ban of the IP address")
 		})
 
-		It("creates Secrets of 1 MiB with the operator's labels "+
-			"and the names of the other tenant's Secrets", func(ctx context.Context) {
+		It("creates Secrets of almost 1 MiB with the operator's labels, "+
+			"one with the name of the other tenant's webhook Secret", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			origin, err := b.secretOf(b.kept.WebhookSecretName())(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -181,7 +181,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 			for _, s := range forged {
 				Expect(refetch(s.DeepCopy())(ctx)).To(HaveField("ResourceVersion", s.ResourceVersion))
 			}
-			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
+			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator should not change Secrets that it has not created")
 		})
 
 		It("refers to the other tenant's group, server, channel and Secret, "+
@@ -200,7 +200,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 			})
 			Expect(operator.Writes(a.ns)).NotTo(ContainElement(ContainSubstring("secrets/")))
 
-			By("granting them")
+			By("granting access to all namespaces")
 			allowAll := func(from v1alpha1.FromNamespaces) {
 				GinkgoHelper()
 				edit(ctx, b.server, func(s *v1alpha1.DiscordServer) {
@@ -216,9 +216,10 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 			})
 			Expect(on(inGroup).ID).NotTo(Equal(b.kept.Status.ChannelID))
 			hook := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: b.kept.WebhookSecretName()}}
-			Expect(refetch(hook)(ctx)).To(holdURLOf(hooks(inGroup)[0]), "the webhook is that of its own channel")
+			Expect(refetch(hook)(ctx)).To(holdURLOf(hooks(inGroup)[0]),
+				"the Secret should have the webhook of the tenant's own channel")
 
-			By("withdrawing them, and deleting the objects")
+			By("withdrawing the grants, and deleting the tenant's objects")
 			b.undisturbed(ctx, func() {
 				allowAll(v1alpha1.FromSame)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)
@@ -265,12 +266,12 @@ var _ = Describe("A tenant that edits all its channels every second", Serial, fu
 			})
 			DeferCleanup(end)
 			Eventually(ctx, func() int { return busiestSecond(b.changesBy(a.ns)) }).
-				Should(BeNumerically(">=", edits), "the loop should use its share up")
+				Should(BeNumerically(">=", edits), "the edits should use up the tenant's share")
 			Eventually(ctx, func() int { return heldBack(ctx, "tenant") }).Should(BeNumerically(">", 0))
 			ready(ctx, other.channel("", "other", withWebhook))
 		})
 		end()
-		Expect(heldBack(ctx, "global")).To(Equal(waits), "no call should wait for those of the loop")
+		Expect(heldBack(ctx, "global")).To(Equal(waits), "the edits should not use up Discord's limit")
 		Expect(busiestSecond(b.changesBy(a.ns))).To(BeNumerically("<=", share))
 		eventuallyReady(ctx, channels...)
 	})

@@ -92,7 +92,8 @@ var _ = Describe("Adopting", func() {
 		Entry("the id of a channel in a server without the bot", true),
 	)
 
-	It("a channel of another type makes the object Degraded and changes nothing", func(ctx context.Context) {
+	It("a channel whose type differs from the object's makes the object Degraded "+
+		"and changes nothing on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		voice := w.channelByHand(discordtest.Channel{Type: discordtest.TypeVoice, Name: "Lounge"})
 		group := w.categoryByHand("incidents")
@@ -140,14 +141,14 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 
-	It("a channel that another object created succeeds after that object is deleted "+
-		"and the channel is retained", func(ctx context.Context) {
+	It("a channel that another object created succeeds after that object is deleted, "+
+		"which leaves the channel on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
 		rival, rivalGroup := w.channel("", "mine", adopting(c.Status.ChannelID)), w.group("mine", groupAdopting(g.Status.GroupID))
 		create(ctx, rival, rivalGroup)
-		Expect(eventuallyDegraded(ctx, rival, "Conflict")).To(ContainSubstring("Delete this object; Discord is not changed by that"))
+		Expect(eventuallyDegraded(ctx, rival, "Conflict")).To(ContainSubstring("Delete this object; its deletion changes nothing on Discord"))
 		eventuallyDegraded(ctx, rivalGroup, "Conflict")
 		deleteAndWait(ctx, c, g)
 		eventuallyReady(ctx, rival, rivalGroup)

@@ -76,6 +76,6 @@ var _ = Describe("When Discord ignores a value or stores it in another form", fu
 		Expect(on(c).Overwrites).To(Equal(category(g).Overwrites))
 		discord.EditChannelByHand(c.Status.ChannelID, func(c *discordtest.Channel) { c.Overwrites = nil })
 		w.expectInSync(ctx, c)
-		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
+		Expect(on(c).Overwrites).To(BeEmpty(), "the operator should not restore overwrites that the spec leaves out")
 	})
 })

@@ -65,7 +65,7 @@ func expressions(n, values int) string {
 func longest(n int) string { return strings.Repeat("a", n) }
 
 var _ = Describe("The API", func() {
-	DescribeTable("accepts what Discord allows", func(ctx context.Context, kind, change string) {
+	DescribeTable("accepts values that Discord allows", func(ctx context.Context, kind, change string) {
 		Expect(submit(ctx, object(kind, change))).To(Succeed())
 	},
 		Entry("a server with only the required fields", "DiscordServer", ``),
@@ -416,7 +416,8 @@ var _ = Describe("The API", func() {
 			To(MatchError(ContainSubstring(`supported values: "` + strings.Join(permissions.Documented(), `", "`) + `"`)))
 	})
 
-	It("requires the name of the webhook's Secret if the object's name is too long for a Secret", func(ctx context.Context) {
+	It("requires spec.webhook.secretName if the object's name with -webhook "+
+		"is too long for the name of a Secret", func(ctx context.Context) {
 		o := object("DiscordChannel", `{webhook: {name: a}}`)
 		o.SetName(longest(245))
 		Expect(submit(ctx, o)).To(Succeed())
@@ -428,7 +429,7 @@ var _ = Describe("The API", func() {
 		Expect(submit(ctx, named)).To(Succeed())
 	})
 
-	DescribeTable("allows the changes that Discord allows, and refuses all other changes",
+	DescribeTable("allows changes that Discord allows, and refuses others",
 		func(ctx context.Context, kind, before, status, change, refused string) {
 			o := object(kind, before)
 			o.SetNamespace(newNamespace(ctx))
@@ -510,8 +511,8 @@ var _ = Describe("The API", func() {
 			`spec.adopt.id must be the id in status.channelId, because this object already has that channel`),
 	)
 
-	It("distinguishes an empty list of overwrites from no list, "+
-		"also for clients that use the Go types", func(ctx context.Context) {
+	It("distinguishes an empty list of overwrites from no list "+
+		"for clients that use the Go types", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		DeferCleanup(func(ctx context.Context) { deleteAll(ctx, ns) })
 		for name, list := range map[string][]v1alpha1.PermissionOverwrite{"none": {}, "unmanaged": nil} {
@@ -544,7 +545,7 @@ var _ = Describe("The API", func() {
 		}
 	})
 
-	It("accepts slowmode as Go formats durations, up to six hours", func(ctx context.Context) {
+	It("accepts slowmode of up to six hours from clients that use the Go types", func(ctx context.Context) {
 		w := &world{ns: "default"}
 		for _, seconds := range []int{0, 5, 60, 90, 3600, 3661, 21600} {
 			Expect(submit(ctx, w.channel("incidents", "slow", slowmode(seconds)))).To(Succeed(), "%d s", seconds)

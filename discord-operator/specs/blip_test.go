@@ -79,7 +79,7 @@ var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 			}
 			ready(ctx, objects...)
 			Consistently(ctx, func() int { return len(discord.Guild(w.guild).Webhooks) }, "8s").
-				Should(Equal(10), "lists are late by up to two seconds, and read again each three")
+				Should(Equal(10), "the operator reads the late lists every three seconds")
 		},
 			Entry("with the Gateway", true),
 			Entry("without the Gateway", false),

@@ -90,7 +90,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status.GroupID).To(BeEmpty())
 	})
 
-	It("never adopts a channel of the same name in any category", func(ctx context.Context) {
+	It("does not adopt a user's channel of the same name, in its category or outside", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.group("a"), w.group("b")
 		ready(ctx, w.server(), a, b)
@@ -180,7 +180,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 	})
 
-	DescribeTable("becomes a text or an announcement channel if the server allows announcements",
+	DescribeTable("is converted between a text and an announcement channel if the server allows announcements",
 		func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
 			w := newWorld(ctx)
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
@@ -222,7 +222,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Entry("a text channel that the spec changes to an announcement channel", true),
 	)
 
-	It("is renamed once when Discord stores the name in another form", func(ctx context.Context) {
+	It("is not renamed again when Discord stores its name in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
 		}}, "--resync-period=1s")
@@ -230,13 +230,14 @@ var _ = Describe("A DiscordChannel", func() {
 		c := w.channel("", "on-call", with(func(s *channelSpec) { s.Name = "on_call" }))
 		ready(ctx, w.server(), c)
 		renames := func() int { return len(w.bodies(patchChannel)) }
-		Consistently(renames).WithTimeout(3*time.Second).Should(BeZero(), "each period reconciles every object")
+		Consistently(renames).WithTimeout(3*time.Second).Should(BeZero(), "a resync should not rename the channel")
 
 		edit(ctx, c, with(func(s *channelSpec) { s.Name = "on_fire" }))
 		eventuallyReady(ctx, c)
 		Expect(on(c).Name).To(Equal("on-fire"))
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Name = "quiet" })
-		Eventually(func() string { return on(c).Name }).Should(Equal("on-fire"), "what a user changes is still corrected")
+		Eventually(func() string { return on(c).Name }).Should(Equal("on-fire"),
+			"a user's change of the name is still corrected")
 		Consistently(renames).WithTimeout(3 * time.Second).Should(Equal(2))
 	})
 
@@ -254,10 +255,10 @@ var _ = Describe("A DiscordChannel", func() {
 		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))
 		eventuallyProgressing(ctx, c, "Retrying") // the operator cannot know whether the channel matches this spec
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
-		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are applied all the same")
+		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the operator should still apply the settings")
 		discord.Faults().Clear()
 		edit(ctx, c, func(o *v1alpha1.DiscordChannel) { o.Annotations = map[string]string{"now": "again"} })
 		eventuallyReady(ctx, c)
-		Expect(w.bodies(postWebhook)).To(HaveLen(1), "what cannot be read does not count as gone")
+		Expect(w.bodies(postWebhook)).To(HaveLen(1), "a webhook that cannot be read does not count as deleted")
 	})
 })

@@ -51,10 +51,10 @@ var _ = Describe("Community", func() {
 		w.expectInSync(ctx, s)
 		before := len(w.edits())
 
-		By("drift, which needs an administrator too")
+		By("drift, which only an administrator can correct")
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		w.expectInSync(ctx, s)
-		Expect(refetch(s)(ctx)).To(HaveCondition("Ready", "True", ""), "what is enabled needs none")
+		Expect(refetch(s)(ctx)).To(HaveCondition("Ready", "True", ""), "enabled Community needs no administrator")
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"VERIFIED"} })
 		eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
 		administrator()
@@ -62,7 +62,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS", "VERIFIED"))
 		Expect(w.edits()[before:]).To(Equal([]string{patchGuild}))
 
-		By("leaving it out of the spec")
+		By("leaving Community out of the spec")
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.Community = "" })
 		w.expectIdle(ctx)
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = nil })
@@ -117,7 +117,7 @@ var _ = Describe("Community", func() {
 				return all
 			}
 
-			By("deleting its rules channel, which is another one then")
+			By("deleting its rules channel, and then using another rules channel")
 			deleteObjects(ctx, rules)
 			Expect(eventuallyDegraded(ctx, rules, v1alpha1.ReasonDeletionFailed)).To(And(
 				ContainSubstring("#rules is the rules channel of a community server"),
@@ -136,7 +136,7 @@ var _ = Describe("Community", func() {
 			Expect(eventuallyDegraded(ctx, other, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring("disable Community"))
 			Expect(eventuallyDegraded(ctx, moderators, v1alpha1.ReasonDeletionFailed)).To(And(
 				ContainSubstring("#moderators is the channel in which Discord notifies the moderators of a community server"),
-				Not(ContainSubstring("spec."))), "nothing reads the spec of a deleted server")
+				Not(ContainSubstring("spec."))), "an edit of a server in deletion has no effect")
 			eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)
 			Expect(w.edits()[before:]).To(HaveLen(2))
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = nil })
@@ -145,7 +145,8 @@ var _ = Describe("Community", func() {
 			Expect(refused()).To(BeEmpty())
 		})
 
-	It("stays disabled after a user has disabled it, until its channels exist again", func(ctx context.Context) {
+	It("stays disabled if a user disables it while its rules channel is being deleted, "+
+		"until that channel exists again", func(ctx context.Context) {
 		administrator()
 		ready(ctx, s, rules, moderators)
 		deleteObjects(ctx, rules)

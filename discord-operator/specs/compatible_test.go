@@ -58,7 +58,7 @@ var _ = Describe("With another vendor's implementation of Discord's API", Ordere
 		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect(c.Status.Matched).To(BeTrue(), "there is no audit log")
 		deleteAndWait(ctx, c, g)
-		Expect(w.idsNamed("alerts")).To(HaveLen(1), "a guess is retained")
+		Expect(w.idsNamed("alerts")).To(HaveLen(1), "a channel that was matched without proof is retained")
 	})
 
 	It("the bot keeps its access to channels that it makes private", func(ctx context.Context) {
@@ -91,10 +91,11 @@ var _ = Describe("With another vendor's implementation of Discord's API", Ordere
 		Expect(on(c).Overwrites).To(Equal(category(g).Overwrites))
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Overwrites = nil })
 		w.expectInSync(ctx, c)
-		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
+		Expect(on(c).Overwrites).To(BeEmpty(), "the operator should not restore overwrites that the spec leaves out")
 	})
 
-	It("the deletion of a namespace causes no write to a Kubernetes object that is gone", func(ctx context.Context) {
+	It("the deletion of all objects of a namespace causes no write "+
+		"to a Kubernetes object that is gone", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range 20 {

@@ -50,7 +50,7 @@ var _ = Describe("kubectl discord export --copy-to", func() {
 		}
 		Expect(open).To(BeEmpty(), manifests)
 
-		By("being closed too after a user uncomments it")
+		By("keeping private channels private after a user uncomments their objects")
 		var closedOnes []client.Object
 		for document := range strings.SplitSeq(manifests, "\n---\n") {
 			if !strings.Contains(document, "Commented out:") {

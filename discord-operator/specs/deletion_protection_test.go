@@ -47,7 +47,7 @@ var _ = Describe("An object with spec.deletionProtection", func() {
 		func(ctx context.Context, kind string, of func(*world) client.Object) {
 			begin(ctx, of)
 			name := protected.GetName()
-			refusal := fmt.Sprintf("The %s %s/%s is protected by spec.deletionProtection. Lift that first: "+
+			refusal := fmt.Sprintf("The %s %s/%s is protected by spec.deletionProtection. Remove that protection first: "+
 				`kubectl patch %s %[3]s -n %[2]s --type=merge -p '{"spec":{"deletionProtection":false}}'`,
 				kind, w.ns, name, strings.ToLower(kind)+"s.discord.jutsu.com")
 			refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))

@@ -94,7 +94,7 @@ var _ = Describe("Deleting", func() {
 		operator.Start(ctx)
 		eventuallyGone(ctx, c, g)
 		Expect(w.edits()[before:]).To(BeEmpty())
-		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned), "what a user has created under the same name stays")
+		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned), "a user's channel of the same name stays")
 	})
 
 	It("a channel is retried after errors from Discord, and deletes the channel exactly once", func(ctx context.Context) {

@@ -119,7 +119,7 @@ var _ = Describe("Drift", func() {
 			expectCorrected(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
 			expectCorrected(ctx, m.live, m.editByHand(channelChanges["nsfw"]))
 			m.expectIdle(ctx)
-			Expect(m.edits()[before:]).To(HaveLen(2), "late events of its own edits cause no further edit")
+			Expect(m.edits()[before:]).To(HaveLen(2), "late events of the operator's edits cause no further edit")
 			eventuallyReady(ctx, m.channel)
 		})
 
@@ -255,6 +255,8 @@ var _ = Describe("Drift", func() {
 			Eventually(ctx, func() []discordtest.Webhook { return discord.Guild(m.guild).Webhooks }).Should(HaveLen(1))
 			Eventually(ctx, func() string { return webhookURL(ctx, m.channel) }).ShouldNot(Equal(secret))
 			eventuallyReady(ctx, m.channel)
+			hook := hooks(m.channel)[0]
+			Expect(webhookURL(ctx, m.channel)).To(HaveSuffix("/" + hook.ID + "/" + hook.Token))
 		})
 	})
 
@@ -271,7 +273,7 @@ var _ = Describe("Drift", func() {
 	})
 
 	Describe("while the Gateway is down", func() {
-		It("is corrected at the next resync, which costs four calls for any number of channels", func(ctx context.Context) {
+		It("is corrected at the next resync, which costs four calls for 12 channels", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=1s")
 			m := newManaged(ctx)
 			for i := range 10 {
@@ -291,7 +293,7 @@ var _ = Describe("Drift", func() {
 				polled[route]++
 			}
 			delete(polled, "GET /gateway/bot") // an attempt to reconnect to the Gateway, not a poll
-			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and what the bot may do")
+			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and the bot as a member")
 			Expect(polled).To(HaveEach(And(BeNumerically(">=", 1), BeNumerically("<=", periods+2))), "%v", polled)
 
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{})

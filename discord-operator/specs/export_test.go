@@ -39,7 +39,7 @@ var _ = Describe("kubectl discord export", func() {
 		edits := len(w.edits())
 		objects := w.expectAdopted(ctx, manifests)
 		Expect(objects).
-			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels; not the hidden and the capitals one")
+			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels, without hidden and Capitals")
 		Expect(manifests).To(ContainSubstring("text channel " + w.idsNamed("hidden")[0] + ": the bot may not view it"))
 
 		By("having the webhook's URL in its Secret")
@@ -53,11 +53,11 @@ var _ = Describe("kubectl discord export", func() {
 
 		By("deleting all of it")
 		deleteAll(ctx, w.ns)
-		Expect(w.edits()[edits:]).To(BeEmpty(), "what existed before stays on Discord")
+		Expect(w.edits()[edits:]).To(BeEmpty(), "all resources that existed before stay on Discord")
 		expectSame(discord.Guild(w.guild), before)
 	})
 
-	It("prints only valid objects for any name of a channel, a category or a role", func(ctx context.Context) {
+	It("prints only valid objects for unusual names of channels, categories and roles", func(ctx context.Context) {
 		w := newWorld(ctx)
 		for i, name := range oddNames() {
 			category := ""
@@ -103,7 +103,8 @@ var _ = Describe("The manifests of kubectl discord export for a random server", 
 			empty.expectIdle(ctx)
 			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
 
-			By("planning nothing more, by the statuses, since several channels may have a name")
+			// The statuses have the ids of the channels, because several channels may have the same name.
+			By("planning no change for the objects of the copy with their statuses")
 			folder := GinkgoT().TempDir()
 			for i, o := range allIn(ctx, empty.ns) {
 				kind, err := k8s.GroupVersionKindFor(o)
@@ -304,7 +305,7 @@ var _ = Describe("kubectl discord plan", func() {
 		Expect(code).To(Equal(3), output)
 		Expect(output).To(And(ContainSubstring("    slowmode: 1h30m0s -> 5s\n"), ContainSubstring("+ DiscordRole "+w.ns+"/dev\n")))
 
-		By("showing the effects of a removal on others")
+		By("showing how the removal of a role affects a channel")
 		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		before := GinkgoT().TempDir()
 		Expect(os.Rename(filepath.Join(folder, "more.yaml"), filepath.Join(before, "more.yaml"))).To(Succeed())

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("The status reports", func() {
-	It("to whom a channel is still open after its move into a private group, "+
+	It("that a channel is still open to @everyone after its move into a private group, "+
 		"until the channel's own overwrites make it private", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
@@ -36,13 +36,13 @@ var _ = Describe("The status reports", func() {
 		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel")))
 		Eventually(ctx, refetch(c)).Should(HaveField("Status.OpenTo", Equal([]string{"@everyone"})))
 
-		By("following the documentation")
+		By("making the channel private by its own overwrites")
 		edit(ctx, c, withOverwrites(denying("@everyone", "ViewChannel")))
 		eventuallyReady(ctx, c)
 		Expect(c.Status.OpenTo).To(BeEmpty())
 		w.expectInSync(ctx, c)
 
-		By("allowing to write, by an overwrite that replaces the group's")
+		By("opening another channel by its own overwrites, which replace the group's")
 		edit(ctx, inside, withOverwrites(allowing("@everyone", "SendMessages")))
 		Eventually(ctx, refetch(inside)).Should(HaveField("Status.OpenTo", Equal([]string{"@everyone"})))
 		w.expectInSync(ctx, inside)

@@ -189,7 +189,7 @@ var _ = Describe("A forum or media channel", func() {
 			eventuallyReady(ctx, c)
 			byHand(flag)()
 			w.expectInSync(ctx, c)
-			Expect(on(c).Flags).To(Equal(flag), "what the spec leaves out is not managed")
+			Expect(on(c).Flags).To(Equal(flag), "the operator does not manage a flag that the spec leaves out")
 		},
 		Entry("a forum whose posts need a tag", v1alpha1.ChannelTypeForum, "requireTag", discordtest.FlagRequireTag,
 			func(f *v1alpha1.ChannelForum, want *bool) { f.RequireTag = want }),
@@ -276,7 +276,7 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("that a DiscordChannel adopts keeps the tags whose names are in the spec", func(ctx context.Context) {
+	It("that a DiscordChannel adopts keeps the ids of the tags whose names are in the spec", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "ideas", Type: discordtest.TypeForum, Tags: []discordtest.Tag{
 			{Name: "bug", Emoji: discordtest.Emoji{Name: "🐛"}}, {Name: "idea", Moderated: true},

@@ -31,7 +31,7 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.EditChannelByHand(other.Status.ChannelID, func(c *discordtest.Channel) { c.Name = "by-hand" })
 		calls := len(w.calls())
 		Consistently(ctx, func() []string { return w.calls()[calls:] }).WithTimeout(4*time.Second).Should(BeEmpty(),
-			"while nothing is expected, silence says nothing")
+			"without an edit by the operator, a lack of events should cause no read")
 
 		edit(ctx, c, slowmode(5))
 		Eventually(ctx, func() string { return on(other).Name }).Should(Equal("kyoto"))
@@ -70,11 +70,11 @@ var _ = Describe("Discord's Gateway", func() {
 		Eventually(ctx, func() string { return on(c).Name }).Should(Equal("tokyo"))
 	})
 
-	It("reports a server that the bot joins during a session", func(ctx context.Context) {
+	It("reports changes in a second server, which the bot joins during the session", func(ctx context.Context) {
 		w := newWorld(ctx)
 		kyoto := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
-		discord.AddMember(kyoto, w.bot.UserID, everything)
 		ready(ctx, w.server())
+		discord.AddMember(kyoto, w.bot.UserID, everything)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Name, s.Spec.ServerID = "kyoto", kyoto })
 		c := w.channel("", "incidents", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "kyoto" })
 		ready(ctx, s, c)

@@ -50,7 +50,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("spec.allowedRoles"))
 		w.expectIdle(ctx)
 		Expect(w.rolesNamed("admin")).To(BeEmpty())
-		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(0), "who may not does not count")
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(0), "a namespace that may have no roles does not count")
 		edit(ctx, s, allowsRoles())
 		Eventually(ctx, refetch(r)).Should(WithTransform(
 			func(r *v1alpha1.DiscordRole) string { return message(r, "Degraded") }, ContainSubstring("Administrator")))
@@ -102,27 +102,27 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		}
 		permissions := func() discordtest.Permissions { return w.roleOn(r)().Permissions }
 
-		By("a person on Discord giving it more, also without a documented name")
+		By("a user giving the role more permissions on Discord, one of them undocumented")
 		raise(discordtest.PermSendMessages | permBan | 1<<47)
 		Eventually(permissions).Should(Equal(discordtest.PermSendMessages))
 
-		By("the owner lowering the ceiling below the spec")
+		By("the server's owner no longer listing a permission of the spec")
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) {
 			r.Spec.Permissions = []v1alpha1.Permission{"SendMessages", "ViewChannel"}
 		})
 		Eventually(permissions).Should(Equal(discordtest.PermSendMessages | discordtest.PermViewChannel))
 		edit(ctx, s, allowsRoles("ViewChannel"))
 		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("SendMessages"))
-		Eventually(permissions).Should(Equal(discordtest.PermViewChannel), "the ceiling holds at once")
+		Eventually(permissions).Should(Equal(discordtest.PermViewChannel), "an unlisted permission is removed at once")
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) {
 			r.Spec.Members, r.Spec.Name = []v1alpha1.UserID{v1alpha1.UserID(mai)}, "renamed"
 		})
-		Eventually(w.has(toji)).Should(BeEmpty(), "who is removed loses it")
+		Eventually(w.has(toji)).Should(BeEmpty(), "a member that the spec no longer lists loses the role")
 		w.expectIdle(ctx)
 		Expect(w.has(mai)()).To(BeEmpty())
 		Expect(w.roleOn(r)().Name).To(Equal("team"), "nothing else is written")
 
-		By("a tenant pausing the object, or observing only")
+		By("the tenant pausing the object, or setting managementPolicy to Observe")
 		edit(ctx, s, allowsRoles("SendMessages", "ViewChannel"))
 		eventuallyReady(ctx, r)
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"} })
@@ -175,7 +175,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) { withMember(mai)(&r.Spec); r.Spec.Name = "renamed" })
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(Equal(before))
-		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "what is there still counts")
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "a namespace whose role still exists counts")
 		deleteAndWait(ctx, r)
 		Expect(w.rolesNamed("team")).To(BeEmpty())
 	})
@@ -197,7 +197,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		guesses := a.role("sensei", func(s *roleSpec) { s.Name, s.ManagementPolicy = "Sensei", "Observe" })
 		create(ctx, adopts, none, observes, forged, guesses)
 		eventuallyNotAllowed(ctx, adopts, none, observes, forged)
-		Expect(message(none, "Degraded")).To(Equal(message(adopts, "Degraded")), "what exists, it does not learn")
+		Expect(message(none, "Degraded")).To(Equal(message(adopts, "Degraded")),
+			"the tenant should not learn which roles exist")
 		Expect(eventuallyDegraded(ctx, guesses, v1alpha1.ReasonNothingToObserve)).NotTo(ContainSubstring("with the object's name"))
 		deleteAndWait(ctx, adopts, none, observes, forged)
 		Expect(w.edits()).To(BeEmpty())
@@ -221,13 +222,13 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Eventually(ordered).Should(BeTrue())
 		w.expectIdle(ctx)
 
-		By("others creating roles, which Discord puts below all")
+		By("a user and the owner creating roles, which Discord puts below all other roles")
 		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "by hand", Position: 1})
 		ready(ctx, w.role("owners-too"))
 		Eventually(tenants).Should(within)
 		w.expectIdle(ctx)
 
-		By("a person dragging a tenant's roles up")
+		By("a user moving roles of both tenants up")
 		top := func(name string) {
 			above := w.rolesNamed("owners")[0].Position + 1
 			discord.EditRoleByHand(w.guild, w.rolesNamed(name)[0].ID, func(r *discordtest.Role) { r.Position = above })
@@ -240,7 +241,8 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		w.expectIdle(ctx)
 		Expect(w.ranked()[5:]).To(ContainElements("owners", "owners-too", "by hand", "operator"))
 		before := w.traffic()
-		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before), "two tenants do not fight about places")
+		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before),
+			"the operator should not move the roles again")
 	})
 
 	It("gets no role from a namespace selector "+

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("A DiscordGroup", func() {
-	It("is created by one call with all fields, and may have any name", func(ctx context.Context) {
+	It("is created by one call with all fields, and may have a name with spaces and an emoji", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		ready(ctx, w.server())
@@ -63,7 +63,7 @@ var _ = Describe("A DiscordGroup", func() {
 	})
 
 	It("is created again on Discord after a user deletes its category, "+
-		"and its channels move there", func(ctx context.Context) {
+		"and its channels move into the new category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a", withWebhook), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b)
@@ -77,9 +77,9 @@ var _ = Describe("A DiscordGroup", func() {
 		}
 		eventuallyReady(ctx, g)
 		Expect([]string{a.Status.ChannelID, b.Status.ChannelID}).
-			To(Equal(ids), "the channels, and what was written in them, are the same")
+			To(Equal(ids), "the channels, with their messages, should be the same")
 		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
-		Expect(w.audited(channelCreated)).To(Equal(4), "two groups and two channels in all")
+		Expect(w.audited(channelCreated)).To(Equal(4), "two categories and two channels in all")
 		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 

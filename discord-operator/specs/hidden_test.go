@@ -25,7 +25,7 @@ func show(id string) {
 }
 
 var _ = Describe("A channel or category that Discord hides from the bot", func() {
-	It("is neither created again nor edited until it is visible again", func(ctx context.Context) {
+	It("is neither created again nor edited, and is Ready once it is visible again", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c := w.server(), w.channel("", "alerts")
 		ready(ctx, s, c)
@@ -56,7 +56,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		w.hide(id)
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot)
 		Consistently(func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).
-			WithTimeout(7*time.Second).Should(HaveLen(1), "two periods pass")
+			WithTimeout(7*time.Second).Should(HaveLen(1), "two resync periods pass")
 		show(id)
 		eventuallyReady(ctx, c)
 		Expect(c.Status.ChannelID).To(Equal(id))
@@ -126,6 +126,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(w.edits()).To(HaveLen(edits))
 		show(c.Status.ChannelID)
 		show(g.Status.GroupID)
-		Eventually(func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).Should(HaveLen(1), "only the adopted one stays")
+		Eventually(func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).Should(HaveLen(1),
+			"only the channel of spec.adopt stays")
 	})
 })

@@ -50,7 +50,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveValue(Equal(v1alpha1.ServerIconStatus{SourceHash: hashOf(first), DiscordHash: was})))
 		Expect(w.edits()).To(Equal([]string{patchGuild}))
 
-		By("writing nothing in sync, also after a restart")
+		By("writing nothing while it is in sync, also after a restart")
 		operator.Restart(ctx)
 		w.eventuallyLeads(ctx) // before it leads, an operator would be idle anyway
 		w.expectInSync(ctx, s)
@@ -79,7 +79,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		w.expectInSync(ctx, s)
 		Expect(w.edits()).To(HaveLen(4))
 
-		By("leaving it out of the spec")
+		By("leaving the icon out of the spec")
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.Icon = nil })
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Icon", BeNil()))
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Icon = "" })
@@ -111,7 +111,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 
 		deleteObjects(ctx, cm)
 		eventuallyDegraded(ctx, s, v1alpha1.ReasonIconNotFound)
-		Expect(w.icon()).To(Equal(set), "it stays as it is")
+		Expect(w.icon()).To(Equal(set), "the icon should not change")
 	})
 
 	DescribeTable("makes the server Degraded, and is not sent to Discord, "+
@@ -131,7 +131,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Entry("text in data instead of an image in binaryData", []byte("<svg/>"), "is in data, which is for text"),
 		Entry("bytes that are no image", []byte{0xff, 0xfe}, "is no PNG, JPEG or GIF"),
 		Entry("an image of more than 1024 by 1024 pixels",
-			discordtest.PNG(1025, 1025, 0), "1025 by 1025 pixels. Scale it down to 1024 by 1024"),
+			discordtest.PNG(1025, 1025, 0), "1025 by 1025 pixels. Scale it down to at most 1024 by 1024"),
 		Entry("an image that is cut off", first[:len(first)-20], "is a broken image"),
 	)
 

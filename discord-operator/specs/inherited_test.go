@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("A channel without permissionOverwrites in a private group", func() {
+var _ = Describe("A channel without permissionOverwrites in a group with overwrites", func() {
 	adopting := func(w *world, list ...discordtest.Overwrite) *v1alpha1.DiscordGroup {
 		id := w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: "private", Overwrites: list})
 		return w.group("private", func(g *v1alpha1.DiscordGroup) { g.Spec.Adopt = &v1alpha1.Adoption{ID: id} })
@@ -33,7 +33,7 @@ var _ = Describe("A channel without permissionOverwrites in a private group", fu
 		g := adopting(w, discordtest.Overwrite{ID: w.guild, Deny: discordtest.PermManageRoles})
 		c := w.channel("private", "tokyo")
 		ready(ctx, w.server(), g, c)
-		Expect(w.edits()).To(Equal([]string{postChannel}), "a refusal that can be foreseen is not sent")
+		Expect(w.edits()).To(Equal([]string{postChannel}), "the operator does not send overwrites that Discord would refuse")
 		Expect(w.bodies(postChannel)[0]).NotTo(HaveKey("permission_overwrites"))
 		Expect(on(c).Overwrites).To(Equal(category(g).Overwrites))
 		w.expectInSync(ctx, c)

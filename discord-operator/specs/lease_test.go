@@ -48,7 +48,8 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 		DeferCleanup(first.Kill)
 		Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
 		Eventually(ctx, operator.Leader).WithTimeout(2*soon).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
-		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
+		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2),
+			"the standby connects to the Gateway")
 
 		// The create is slow, so that both processes see the missing channel before one creates it.
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})

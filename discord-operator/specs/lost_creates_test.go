@@ -24,7 +24,8 @@ var lostAnswers = []TableEntry{
 	Entry("a connection that closes before Discord creates the resource", discordtest.DropBefore()),
 	Entry("a connection that closes after Discord has created the resource", discordtest.DropAfter()),
 	Entry("a response that ends within its body", discordtest.CutAnswer(-20)),
-	Entry("a response that ends within its headers", discordtest.CutAnswer(20)),
+	Entry("a response that ends within its status line", discordtest.CutAnswer(20)),
+	Entry("a response that ends within its headers", discordtest.CutAnswer(40)),
 	Entry("a response with invalid JSON", discordtest.Garbage()),
 }
 
@@ -68,7 +69,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
-			To(Equal([]int{2, 0}), "created and deleted, ever")
+			To(Equal([]int{2, 0}), "all creates and all deletes")
 	}, lostAnswers)
 
 	DescribeTable("leaves exactly one webhook, "+
@@ -80,7 +81,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		eventuallyReady(ctx, c)
 		w.expectIdle(ctx)
 		Expect(hooks(c)).To(HaveLen(1))
-		Expect(w.audited(webhookCreated)).To(Equal(1), "created, ever")
+		Expect(w.audited(webhookCreated)).To(Equal(1), "all creates")
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	}, lostAnswers)
 
@@ -116,7 +117,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("is recovered although the audit log lacks it, but Discord keeps the channel when the object is deleted, "+
+	It("is recovered although the audit log lacks it, but the deletion of the object retains the channel, "+
 		"unless spec.adopt has the id of the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
@@ -211,7 +212,7 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		w.expectIdle(ctx)
 		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
-			To(Equal([]int{1, 0}), "created and deleted, ever")
+			To(Equal([]int{1, 0}), "all creates and all deletes")
 	})
 
 	It("is recovered if Discord creates the resource long after it has answered 504", func(ctx context.Context) {
@@ -224,7 +225,8 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		w.expectIdle(ctx)
 		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(hooks(c)).To(HaveLen(1))
-		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}), "created, ever")
+		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}),
+			"all creates of channels and of webhooks")
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 })

@@ -24,7 +24,7 @@ var _ = Describe("The members of two DiscordRoles with 100 members each", SpecPr
 		period = 300 * time.Millisecond
 	)
 
-	It("get and lose each role by exactly one call, even if Discord's rate limits are low", func(ctx context.Context) {
+	It("get and lose each role by one call per member, even if Discord's rate limits are low", func(ctx context.Context) {
 		l := limits()
 		l.Routes[giveRole] = discordtest.Rate{N: 7, Per: period}
 		l.Routes[takeRole] = discordtest.Rate{N: 7, Per: period}
@@ -50,7 +50,7 @@ var _ = Describe("The members of two DiscordRoles with 100 members each", SpecPr
 		}
 		Eventually(ctx, holders).WithTimeout(patience).Should(Equal(len(objects) * most))
 		eventuallyReady(ctx, objects...)
-		Expect(w.repeated(giveRole)).To(BeEmpty(), "each is given once")
+		Expect(w.repeated(giveRole)).To(BeEmpty(), "each member should get each role by one call")
 
 		for _, o := range objects {
 			edit(ctx, o.(*v1alpha1.DiscordRole), func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil })
@@ -60,7 +60,7 @@ var _ = Describe("The members of two DiscordRoles with 100 members each", SpecPr
 		for _, o := range objects {
 			Expect(o).To(HaveField("Status.Members", BeEmpty()))
 		}
-		Expect(w.repeated(takeRole)).To(BeEmpty(), "each is taken once")
+		Expect(w.repeated(takeRole)).To(BeEmpty(), "each member should lose each role by one call")
 		w.expectIdle(ctx)
 	})
 })

@@ -58,9 +58,9 @@ var _ = Describe("The name of a channel", func() {
 					continue
 				}
 				// Discord replaces white space at the end by a dash. The suggestion omits the dash.
-				Expect(suggested[1]).To(Equal(strings.TrimSuffix(normal, "-")), "what is suggested for %q", name)
+				Expect(suggested[1]).To(Equal(strings.TrimSuffix(normal, "-")), "the suggestion for %q", name)
 				Expect(submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII(suggested[1])+`}`))).
-					To(Succeed(), "what is suggested for %q", name)
+					To(Succeed(), "the suggestion for %q", name)
 			}
 		},
 		Entry("names of many sorts", channelNames),

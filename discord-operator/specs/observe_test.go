@@ -83,7 +83,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyDiffers(ctx, c, `create webhook "alertmanager"`)
 		eventuallyDiffers(ctx, r)
 
-		By("listing the changes of a spec")
+		By("listing differences after edits of the specs")
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.Name, s.Spec.VerificationLevel = "Renamed", "High" })
 		edit(ctx, g, func(g *v1alpha1.DiscordGroup) {
 			g.Spec.Name = "renamed"
@@ -104,7 +104,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyDiffers(ctx, r, "color: #000007 -> #E67E22", "permissions: none -> SendMessages", "members: give to user "+yuji)
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DifferencesFound"))
 
-		By("listing the changes of users on Discord")
+		By("listing differences after edits on Discord")
 		discord.EditChannelByHand(channel, func(c *discordtest.Channel) { c.Topic, c.Name = "new", "by-hand" })
 		eventuallyDiffers(ctx, c, `name: "by-hand" -> "alerts"`, "slowmode: 0s -> 1m30s")
 		discord.EditChannelByHand(channel, func(c *discordtest.Channel) { c.RateLimitPerUser, c.Name = 90, "alerts" })
@@ -114,7 +114,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(scrape(ctx)).To(ContainSubstring(
 			`discord_object_differences{kind="DiscordServer",name="jujutsu",namespace="` + w.ns + `"} 2`))
 
-		By("applying them when it is managed again")
+		By("applying the specs when the objects are managed again")
 		manages(ctx, s)
 		manages(ctx, g, c, r)
 		Expect(discord.Guild(w.guild).Name).To(Equal("Renamed"))
@@ -245,6 +245,6 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(k8s.Create(ctx, c, client.DryRunAll)).To(MatchError(ContainSubstring(`"Manage", "Observe"`)))
 		setPolicy(c, "")
 		Expect(k8s.Create(ctx, c, client.DryRunAll)).To(Succeed())
-		Expect(c.Spec.ManagementPolicy).To(Equal(v1alpha1.ManagementPolicyManage), "the default")
+		Expect(c.Spec.ManagementPolicy).To(Equal(v1alpha1.ManagementPolicyManage), "the default should be Manage")
 	})
 })

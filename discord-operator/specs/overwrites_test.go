@@ -57,14 +57,14 @@ var _ = Describe("Permission overwrites", func() {
 		}
 		w.expectInSync(ctx, created, edited, g)
 
-		By("writing the same in another order")
+		By("writing the same overwrites in another order")
 		edit(ctx, created, withOverwrites(denying("@everyone", "ManageWebhooks"),
 			allowing("Sensei", "ViewChannel", "SendMessages"), v1alpha1.PermissionOverwrite{Role: "Idle"},
 			denying("Student", "SendMessages"),
 			v1alpha1.PermissionOverwrite{User: yuji, Allow: []v1alpha1.Permission{"SendMessages"}}))
 		eventuallyReady(ctx, created)
 		w.expectInSync(ctx, created)
-		Expect(w.bodies(patchChannel)).To(HaveLen(1), "the one edit that set them")
+		Expect(w.bodies(patchChannel)).To(HaveLen(1), "only the edit that added the overwrites")
 	})
 
 	It("that are not in the spec are removed by the call that sets the overwrites of the spec", func(ctx context.Context) {
@@ -110,13 +110,13 @@ var _ = Describe("Permission overwrites", func() {
 		c := w.channel("incidents", "alerts")
 		ready(ctx, w.server(), g, c)
 		Expect(on(c).Overwrites).
-			To(Equal([]discordtest.Overwrite{{ID: sensei, Allow: send}}), "Discord gives a new channel those of its category")
+			To(Equal([]discordtest.Overwrite{{ID: sensei, Allow: send}}), "a new channel gets its category's overwrites")
 		edit(ctx, g, groupOverwrites(denying("Sensei", "SendMessages")))
 		eventuallyReady(ctx, g)
 		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: sensei, Deny: send}}),
 			"a channel that is synchronized with its category follows it")
 		w.expectInSync(ctx, g, c)
-		Expect(w.bodies(patchChannel)).To(HaveLen(1), "that of the group")
+		Expect(w.bodies(patchChannel)).To(HaveLen(1), "only the edit of the category")
 	})
 
 	It("of a group are not copied to a new channel whose spec has an empty list", func(ctx context.Context) {

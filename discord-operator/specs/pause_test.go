@@ -49,7 +49,7 @@ var _ = Describe("An object that is paused", func() {
 					HaveSuffix(fmt.Sprintf(".discord.jutsu.com %s -n %s discord.jutsu.com/paused-`.", o.GetName(), w.ns))))
 			Expect(o).To(And(paused, HaveCondition("Available", "True", ""), HaveCondition("Degraded", "False", "")))
 		}
-		Expect(c.Status.ChannelID).NotTo(BeEmpty(), "the last known facts stand")
+		Expect(c.Status.ChannelID).NotTo(BeEmpty(), "the status should keep the channel's id")
 		w.expectIdle(ctx)
 		Expect(since(before, w.edits())).To(BeEmpty())
 
@@ -83,8 +83,8 @@ var _ = Describe("An object that is paused", func() {
 		eventuallyReady(ctx, g, c, r)
 	})
 
-	It("stays after a user deletes it, and so does its channel or category, "+
-		"until it is resumed", func(ctx context.Context) {
+	It("is deleted together with its channel or category "+
+		"only after it is resumed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("", "alerts")
 		ready(ctx, w.server(), g, c)

@@ -68,7 +68,8 @@ var _ = Describe("The operator's permissions", func() {
 			Equal("The API server refuses the Secret tokyo-webhook: 403 Forbidden. "+
 				"Check quotas, admission policies and the operator's permissions.")))
 		restore(ctx)
-		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
+		Eventually(ctx, refetch(c)).WithTimeout(2*soon).
+			Should(HaveCondition("Ready", "True", ""), "the operator should retry the write")
 		operator.Proven(update)
 	})
 
@@ -82,7 +83,8 @@ var _ = Describe("The operator's permissions", func() {
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("update of the owner references"))
 		restore(ctx)
-		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
+		Eventually(ctx, refetch(c)).WithTimeout(2*soon).
+			Should(HaveCondition("Ready", "True", ""), "the operator should retry the write")
 		eventuallyCollected(ctx, w.secret("tokyo-webhook"))
 		operator.Proven(remove)
 	})

@@ -107,7 +107,7 @@ var _ = Describe("kubectl discord", func() {
 		eventuallyReady(ctx, theirs)
 	})
 
-	It("prints an invite link with exactly the permissions that the objects need", func(ctx context.Context) {
+	It("prints an invite link with all permissions that the objects need", func(ctx context.Context) {
 		w := newWorldOf(ctx, newBot(), discordtest.PermViewChannel|discordtest.PermManageChannels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("A school") })
 		c := w.channel("", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
@@ -153,7 +153,7 @@ var _ = Describe("kubectl discord", func() {
 		Expect(w.expectAdopted(ctx, strings.TrimPrefix(text, "---\n"))).To(HaveLen(2), "the channel and its category")
 		code, text = kubectlDiscord(ctx, w.ns, "adopt", "jujutsu", id, "--discord-api-url="+discord.APIURL())
 		Expect(code).To(Equal(1))
-		Expect(text).To(ContainSubstring(id + " already has an object: the DiscordChannel " + w.ns + "/tokyo"))
+		Expect(text).To(ContainSubstring("the DiscordChannel " + w.ns + "/tokyo already names the id " + id))
 	})
 })
 
@@ -241,14 +241,14 @@ var _ = Describe("kubectl discord undelete", func() {
 		Expect(text).To(ContainSubstring("must set spec.allowRetention and spec.allowAdoption"))
 		Expect(refetch(g)(ctx)).To(HaveField("Annotations", BeEmpty()))
 
-		By("naming the right that a user lacks to see that")
+		By("naming the right that the user lacks to read the DiscordServer")
 		tenant := userWith(ctx, a.ns, "discord-view", "discord-edit")
 		Eventually(ctx, func(ctx context.Context) string {
 			_, text := kubectlDiscordAs(ctx, tenant, a.ns, "undelete", "group", "theirs", "-y", "--confirm=theirs")
 			return text
 		}).WithPolling(time.Second).Should(ContainSubstring("may not get discordservers.discord.jutsu.com in the namespace " + w.ns))
 
-		By("allowing it")
+		By("allowing retention and adoption")
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.AllowRetention, s.Spec.AllowAdoption = true, true })
 		id, edits := g.Status.GroupID, len(w.edits())
 		undelete(ctx, a.ns, "group", "theirs")

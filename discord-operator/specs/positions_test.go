@@ -34,12 +34,12 @@ var _ = Describe("Positions", func() {
 		Expect(w.namesIn("categories")).To(Equal([]string{"x", "y", "z"}))
 		Expect(w.bodies(patchChannel)).To(BeEmpty(), "a position is never set channel by channel")
 		for _, name := range want {
-			Expect(w.writesTo("discordchannels", name)).To(HaveLen(2), "a position costs no write of its own")
+			Expect(w.writesTo("discordchannels", name)).To(HaveLen(2), "the position should cause no further write")
 		}
 		w.expectInSync(ctx, objects...)
 	})
 
-	It("change by one call for any number of channels", func(ctx context.Context) {
+	It("of 12 channels change by one call", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range int32(12) {

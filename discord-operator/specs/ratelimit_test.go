@@ -43,7 +43,7 @@ var _ = Describe("A rate limit", func() {
 		Expect(refetch(limited)(ctx)).To(HaveCondition("Progressing", "True", "RateLimited"))
 		eventuallyReady(ctx, limited)
 		Expect(on(limited).RateLimitPerUser).To(Equal(5))
-		Expect(w.bodies(patchChannel)).To(HaveLen(3), "the limited channel is sent once and once more, and not in between")
+		Expect(w.bodies(patchChannel)).To(HaveLen(3), "one edit of free, and two of limited: none during the limit")
 	})
 
 	It("of creates delays no edit", func(ctx context.Context) {

@@ -91,10 +91,10 @@ var _ = Describe("A deleted DiscordServer", func() {
 		Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)).To(And(
 			ContainSubstring("DiscordGroup team"), ContainSubstring("Nothing is deleted on Discord yet"),
 			ContainSubstring("`kubectl discord undelete server "+s.Name+" -n "+w.ns+"`"),
-			ContainSubstring("unless their spec.deletionPolicy is Retain")))
+			ContainSubstring("except resources that spec.deletionPolicy retains")))
 		Expect(c.Spec.DeletionPolicy).To(BeEmpty())
 
-		By("managing its dependents")
+		By("editing a channel of the deleted DiscordServer")
 		edit(ctx, c, with(func(s *channelSpec) { s.Topic = new("still managed") }))
 		eventuallyReady(ctx, c)
 		Expect(on(c).Topic).To(Equal("still managed"))

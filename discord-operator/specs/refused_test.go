@@ -45,7 +45,7 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		w.expectIdle(ctx)
 		Expect(calls(w.edits(), "PATCH /channels/{channel_id}")).To(BeNumerically("<=", 5), "refusals should end")
 
-		By("being Ready after the setting is allowed")
+		By("being Ready after the setting leaves the spec")
 		edit(ctx, hall, func(c *v1alpha1.DiscordChannel) {
 			c.Spec.Voice = &v1alpha1.ChannelVoice{UserLimit: new(int32(7))}
 		})

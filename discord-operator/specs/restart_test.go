@@ -40,7 +40,8 @@ var _ = Describe("When the operator starts again", func() {
 		m.eventuallyLeads(ctx)
 		Expect(since(edits, m.edits())).To(BeEmpty(), "edits on Discord")
 		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "writes to Kubernetes")
-		Expect(len(m.calls())-calls).To(BeNumerically("<=", 6), "the Gateway sends the state: %v", m.calls()[calls:])
+		Expect(len(m.calls())-calls).
+			To(BeNumerically("<=", 6), "few calls, because the Gateway sends the state: %v", m.calls()[calls:])
 	},
 		Entry("after a clean stop", func(context.Context) { operator.Stop() }),
 		Entry("after a crash", func(ctx context.Context) { operator.Kill(ctx) }),
@@ -97,6 +98,6 @@ var _ = Describe("When the operator starts again", func() {
 		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
 		first.Stop()
 		expectCorrected(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
-		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "the status is as it was")
+		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "no status should change")
 	})
 })

@@ -48,7 +48,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			ready(ctx, s)
 			object := func() client.Object { return kinds[kind](a) }
 
-			By("Retain from the start, which creates nothing")
+			By("creating no resource for a new object with Retain")
 			never := object()
 			switch o := never.(type) {
 			case *v1alpha1.DiscordChannel:
@@ -63,7 +63,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			deleteAndWait(ctx, never)
 			Expect(w.edits()).To(BeEmpty())
 
-			By("each way to retain it later")
+			By("blocking the deletion of an object that asks for retention later")
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },
@@ -89,14 +89,14 @@ var _ = Describe("A deleted object of a tenant", func() {
 				Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonNotAllowed)).To(And(
 					ContainSubstring("spec.deletionPolicy to Delete"), ContainSubstring("spec.allowRetention")))
 				w.expectIdle(ctx)
-				Expect(w.count("left")()).To(Equal(1), "nothing is deleted without the user's word")
+				Expect(w.count("left")()).To(Equal(1), "nothing is deleted before the user consents")
 				Expect(o.GetFinalizers()).NotTo(BeEmpty())
 				setRetention(ctx, o, "Delete", "Manage")
 				eventuallyGone(ctx, o)
 				Expect(w.count("left")()).To(BeZero())
 			}
 
-			By("having the owner allow it")
+			By("deleting the object after the DiscordServer allows retention")
 			o := object()
 			ready(ctx, o)
 			setRetention(ctx, o, "Retain", "Manage")

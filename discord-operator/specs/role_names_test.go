@@ -35,14 +35,14 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		Expect(c.Status.Roles).To(Equal(recorded))
 		Expect(g.Status.Roles).To(Equal(recorded))
 
-		By("another role of the name, and a new name of the first")
+		By("creating a second role with the name, and renaming the first role")
 		second := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		discord.EditRoleByHand(w.guild, first, func(r *discordtest.Role) { r.Name = "Developers" })
 		w.expectIdle(ctx)
 		w.expectInSync(ctx, c, g)
 		Expect(opened()).To(Equal([]string{first, first}))
 
-		By("deleting the first, and a restart")
+		By("deleting the first role, and restarting the operator")
 		discord.DeleteRole(w.guild, first)
 		for _, message := range []string{
 			eventuallyDegraded(ctx, c, "RoleNotFound"), eventuallyDegraded(ctx, g, "RoleNotFound"),
@@ -53,10 +53,10 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		operator.Restart(ctx)
 		eventuallyDegraded(ctx, c, "RoleNotFound")
 		w.expectIdle(ctx)
-		Expect(opened()).To(BeEmpty(), "nothing moves to the second silently")
+		Expect(opened()).To(BeEmpty(), "no overwrite should move to the second role")
 		Expect(c.Status.Roles).To(Equal(recorded))
 
-		By("naming the second by its id, and removing the name and adding it again")
+		By("naming the second role by its id in the channel, and by its name again in the group")
 		edit(ctx, c, withOverwrites(denying("@everyone", "ViewChannel"), allowing(second, "ViewChannel")))
 		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel")))
 		eventuallyReady(ctx, c, g)
@@ -78,7 +78,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 			HaveField("Status.Roles", Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: dev}})), "before Discord answers")
 	})
 
-	It("does not find the role of a DiscordRole in another namespace", func(ctx context.Context) {
+	It("never stands for the role of a DiscordRole in another namespace", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll), rolesAllowed))
@@ -91,7 +91,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		w.expectIdle(ctx)
 		Expect(w.idsNamed("private")).To(BeEmpty())
 
-		By("a role that no object has")
+		By("creating a role of the name that no DiscordRole manages")
 		own := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		eventuallyReady(ctx, c)
 		Expect(on(c).Overwrites).To(ContainElement(discordtest.Overwrite{ID: own, Allow: view}))

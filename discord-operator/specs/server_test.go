@@ -102,7 +102,8 @@ var _ = Describe("A DiscordServer", func() {
 			g.Expect(text).
 				To(And(ContainSubstring("ManageGuild"), ContainSubstring("ViewAuditLog"), ContainSubstring("ManageRoles"),
 					ContainSubstring("ManageWebhooks"), ContainSubstring("MuteMembers"), ContainSubstring(s.Status.InviteURL)))
-			g.Expect(text).NotTo(Or(ContainSubstring("ManageChannels"), ContainSubstring("ViewChannel")), "what it has")
+			g.Expect(text).NotTo(Or(ContainSubstring("ManageChannels"), ContainSubstring("ViewChannel")),
+				"the bot has these permissions")
 		}).Should(Succeed())
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(eventuallyDegraded(ctx, private, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("MuteMembers"))
@@ -258,7 +259,7 @@ var _ = Describe("A DiscordServer", func() {
 			create(ctx, s)
 			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChannel)).To(ContainSubstring("welcome"))
 			Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
-			Expect(discord.Guild(w.guild).Name).To(Equal("Tokyo"), "everything else is applied")
+			Expect(discord.Guild(w.guild).Name).To(Equal("Tokyo"), "all other settings should be applied")
 
 			c := w.channel("", "welcome")
 			ready(ctx, c)
@@ -309,10 +310,10 @@ var _ = Describe("A DiscordServer", func() {
 				ContainSubstring("DiscordGroup incidents"), ContainSubstring("DiscordChannel alerts")))
 			deleteObjects(ctx, g, c)
 			eventuallyGone(ctx, allIn(ctx, w.ns)...)
-			Expect(discord.Guild(w.guild).Channels).To(BeEmpty(), "what the operator created is deleted")
+			Expect(discord.Guild(w.guild).Channels).To(BeEmpty(), "the operator should delete the channels that it created")
 		})
 
-		It("reports why the server cannot be deleted on Discord, and can be removed by force", func(ctx context.Context) {
+		It("is Degraded if the server cannot be deleted on Discord, and can be removed by force", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete })
 			ready(ctx, s)
 			deleteObjects(ctx, s)
@@ -321,7 +322,7 @@ var _ = Describe("A DiscordServer", func() {
 			forceDelete(ctx, s)
 			eventuallyGone(ctx, s)
 			Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning Abandoned"))
-			Expect(discord.Guild(w.guild).Name).To(Equal("Jujutsu High"), "it stays on Discord")
+			Expect(discord.Guild(w.guild).Name).To(Equal("Jujutsu High"), "the server should stay on Discord")
 		})
 	})
 })

@@ -78,10 +78,7 @@ var _ = Describe("In the steady state, over several resyncs, "+
 		create(ctx, c, second)
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonRoleNotFound)
 		eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)
-		w.expectIdle(ctx)
-		before := w.traffic()
-		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs * time.Second).
-			WithPolling(time.Second).Should(BeEmpty())
+		expectNothing(ctx, w)
 	})
 })
 

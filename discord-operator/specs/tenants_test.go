@@ -92,8 +92,8 @@ func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) 
 }
 
 var _ = Describe("Several namespaces with one DiscordServer", func() {
-	It("use the server as far as it allows, "+
-		"and keep their resources when it withdraws the permission", func(ctx context.Context) {
+	It("use the server after it allows them, "+
+		"and keep their resources after it no longer does", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(), w.group("alerts")
@@ -102,12 +102,12 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		own, inOwnGroup := a.group("team-a"), a.channel("team-a", "a-talk", inOwn)
 		create(ctx, inGroup, inServer, own, inOwnGroup)
 		eventuallyNotAllowed(ctx, inGroup, inServer, own, inOwnGroup)
-		Expect(inGroup.Finalizers).To(BeEmpty(), "nothing can exist for it")
+		Expect(inGroup.Finalizers).To(BeEmpty(), "an object that may not use the group has no resource")
 		w.expectIdle(ctx)
 		Expect(w.idsNamed("a-alerts")).To(BeEmpty())
 		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "namespaces without the right do not count")
 
-		By("granting it")
+		By("granting the permission")
 		edit(ctx, g, groupAllows(v1alpha1.FromAll))
 		eventuallyReady(ctx, inGroup)
 		Expect(inServer).To(HaveCondition("Degraded", "True", v1alpha1.ReasonNotAllowed), "the server allows nothing yet")
@@ -117,13 +117,13 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		Expect(on(inGroup).ParentID).To(Equal(g.Status.GroupID))
 		Expect(on(inOwnGroup).ParentID).To(Equal(own.Status.GroupID))
 		hook := &corev1.Secret{}
-		Expect(k8s.Get(ctx, nameOf(a.ns, "a-alerts-webhook"), hook)).To(Succeed(), "the webhook is the tenant's")
-		Expect(hook.Data).To(HaveLen(1), "and no token is with it")
+		Expect(k8s.Get(ctx, nameOf(a.ns, "a-alerts-webhook"), hook)).To(Succeed(), "the tenant gets the URL")
+		Expect(hook.Data).To(HaveLen(1), "the Secret should have the URL only")
 		ready(ctx, b.channel("alerts", "b-alerts"))
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(3))
 		w.expectInSync(ctx, inGroup, inServer, own, inOwnGroup, s, g)
 
-		By("withdrawing it")
+		By("withdrawing the permission")
 		before := w.edits()
 		edit(ctx, s, serverAllows(v1alpha1.FromSame))
 		edit(ctx, g, groupAllows(v1alpha1.FromSame))
@@ -135,7 +135,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		Expect(w.edits()).To(Equal(before), "nothing is changed or deleted")
 		Expect(on(inServer).Name).To(Equal("renamed"))
 		Expect(on(inOwnGroup).ID).NotTo(BeEmpty())
-		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(3), "what is there still counts")
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(3), "a namespace with resources still counts")
 
 		By("deleting the objects")
 		deleteAndWait(ctx, inGroup, inServer, inOwnGroup, own)
@@ -143,7 +143,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 			inGroup.Status.ChannelID, inServer.Status.ChannelID, inOwnGroup.Status.ChannelID, own.Status.GroupID,
 		} {
 			_, exists := discord.Channel(id)
-			Expect(exists).To(BeFalse(), "what the tenant had goes with its object")
+			Expect(exists).To(BeFalse(), "a resource should be deleted with its object")
 		}
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(2))
 	})
@@ -164,10 +164,10 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 			other := eventuallyDegraded(ctx, missing, v1alpha1.ReasonNotAllowed)
 			other = strings.NewReplacer("/missing ", "/alerts ").Replace(other)
 			one = strings.NewReplacer("/jujutsu ", "/alerts ").Replace(one)
-			Expect(one).To(Equal(other), "they must read the same")
+			Expect(one).To(Equal(other), "both messages should be the same")
 		}
 
-		By("deleting objects with a forged status")
+		By("deleting objects with a forged finalizer")
 		for exists, missing := range pairs {
 			for _, o := range []client.Object{exists, missing} {
 				edit(ctx, o, func(o client.Object) { controllerutil.AddFinalizer(o, v1alpha1.CleanupFinalizer) })
@@ -221,7 +221,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.AllowAdoption = false })
 		w.expectInSync(ctx, adopts)
-		Expect(adopts).To(HaveCondition("Ready", "True", ""), "what has been adopted stays so")
+		Expect(adopts).To(HaveCondition("Ready", "True", ""), "an adopted channel should stay adopted")
 	})
 
 	It("order their own channels and no others", func(ctx context.Context) {
@@ -245,7 +245,8 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		edit(ctx, last, with(func(s *channelSpec) { s.Position = new(int32(0)) }))
 		Eventually(func() []string { return of("b-") }).Should(Equal([]string{"b-9", "b-8"}))
 		w.expectIdle(ctx)
-		Expect(w.namesIn(w.idsNamed("alerts")[0])[:2]).To(Equal([]string{"a-2", "a-3"}), "0 comes not before another's 2")
+		Expect(w.namesIn(w.idsNamed("alerts")[0])[:2]).
+			To(Equal([]string{"a-2", "a-3"}), "position 0 of b should not precede position 2 of a")
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
 	})
 
@@ -407,7 +408,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 	})
 
 	It("selects no namespace with --watch-namespaces, "+
-		"whereas from: All selects the watched namespaces", func(ctx context.Context) {
+		"but \"from: All\" selects the watched namespaces", func(ctx context.Context) {
 		w := newWorld(ctx)
 		watched, unwatched := w.newTenant(ctx, labels), w.newTenant(ctx, labels)
 		operator.Restart(ctx, "--namespace-selectors", "--watch-namespaces="+w.ns+","+watched.ns)

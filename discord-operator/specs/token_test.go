@@ -124,7 +124,7 @@ var _ = Describe("The token of a bot", func() {
 			eventuallyGone(ctx, c)
 			Eventually(ctx, eventsOf(c)).Should(ContainElement("Warning Abandoned"))
 			Expect(w.edits()).To(Equal(edits))
-			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1), "it stays on Discord")
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1), "the channel should stay on Discord")
 		})
 	})
 })

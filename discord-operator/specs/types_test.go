@@ -62,7 +62,7 @@ func expectSetting(ctx context.Context, s setting) {
 	w := newCommunity(ctx)
 	c := w.channel("", "lounge", ofType(s.kind, s.initial))
 	ready(ctx, w.server(), c)
-	Expect(w.edits()).To(Equal([]string{postChannel}), "one call for a channel with all that it is to have")
+	Expect(w.edits()).To(Equal([]string{postChannel}), "one call should create the channel with all its fields")
 	Expect(w.bodies(postChannel)[0]).To(HaveKeyWithValue(s.key, s.one))
 
 	live := func() any { return s.live(on(c)) }
@@ -87,7 +87,7 @@ func expectSetting(ctx context.Context, s setting) {
 	byHand()
 	changed := live()
 	w.expectInSync(ctx, c)
-	Expect(live()).To(Equal(changed), "what the spec leaves out is not managed")
+	Expect(live()).To(Equal(changed), "a field outside the spec should not be managed")
 	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
 }
 
@@ -310,8 +310,8 @@ var _ = DescribeTable("A channel of a type for communities is Degraded, without 
 	Entry("a media channel", v1alpha1.ChannelTypeMedia),
 )
 
-var _ = It("A new channel is edited in the same reconcile if Discord ignored some settings of the "+
-	"create", func(ctx context.Context) {
+var _ = It("A new channel is edited by one call if Discord ignored some settings of "+
+	"the create", func(ctx context.Context) {
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)

@@ -115,7 +115,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		asked := func() int {
 			return len(slices.DeleteFunc(w.calls(), func(route string) bool { return route != getWebhook }))
 		}
-		Eventually(asked).Should(Equal(3), "404, then twice the webhook, since the list lacks it")
+		Eventually(asked).Should(Equal(3), "one 404, then two reads that find the webhook")
 		w.expectIdle(ctx)
 		Expect(w.bodies(postWebhook)).To(HaveLen(1))
 		Expect(idsOf(c)()).To(ContainElement(old.ID))

@@ -204,7 +204,7 @@ var _ = Describe("A webhook", func() {
 			HaveField("Data", Equal(map[string][]byte{"url": []byte("mine")}))))
 		deleteObjects(ctx, foreign)
 		eventuallyReady(ctx, late)
-		Expect(hooks(late)).To(ConsistOf(HaveField("ID", late.Status.Webhook.ID)), "it is the one that was created first")
+		Expect(hooks(late)).To(ConsistOf(HaveField("ID", late.Status.Webhook.ID)), "the first webhook should be the only one")
 	})
 
 	It("can use the name of a Secret that another channel no longer uses", func(ctx context.Context) {

@@ -222,7 +222,7 @@ func expectLawful(ctx context.Context, namespace string) {
 		is := func(kind string) bool { return meta.IsStatusConditionTrue(conditions, kind) }
 		Expect(is("Degraded") && is("Progressing")).To(BeFalse(), "%s is Degraded and Progressing", o.GetName())
 		Expect(is("Ready") && (is("Degraded") || is("Progressing") || !is("Available"))).
-			To(BeFalse(), "%s is Ready with another condition against it", o.GetName())
+			To(BeFalse(), "%s is Ready, but Degraded, Progressing or not Available", o.GetName())
 		Expect(observed).To(BeNumerically("<=", o.GetGeneration()))
 		for _, c := range conditions {
 			secrets.ExpectNotIn(c.Message)

@@ -80,10 +80,10 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	attack()
 	r.lives(ctx)
 	eventuallyReady(ctx, r.kept)
-	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
+	Expect(r.belongings(ctx)).To(Equal(before), "the attack should not change the first tenant's objects")
 }
 
-var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos become Ready, while another tenant",
+var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos become Ready, although another tenant",
 	Ordered, SpecPriority(1),
 	func() {
 		var b *resident
@@ -107,10 +107,10 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			Eventually(ctx, dojosIn(ns)).Should(And(HaveLen(refusedDojos),
 				HaveEach(HaveCondition("Degraded", "True", corev1api.ReasonChildRefused))))
 			Expect(len(refusedCreates(ns))).To(BeNumerically("<=", 3*3*refusedDojos),
-				"each of three children is tried at once, after 15 seconds, and after as long again")
+				"the operator should try at most three times to create each of a Dojo's three children")
 		})
 
-		It("creates objects of 1 MiB with forged labels and forged owner references", func(ctx context.Context) {
+		It("creates large objects with forged labels, with and without a forged owner", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			owner := newDojo(ns, "owner", replicas(0))
 			Expect(k8s.Create(ctx, owner)).To(Succeed())
@@ -129,7 +129,8 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			namesake := newDojo(ns, b.kept.Name)
 			Expect(k8s.Create(ctx, namesake)).To(Succeed())
 			eventuallyDegraded(ctx, namesake, corev1api.ReasonNameConflict)
-			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
+			Expect(refetch(forged)(ctx)).
+				To(HaveField("GetResourceVersion()", version), "the labels do not make the Secret the Dojo's")
 		})
 
 		It("refers to the first tenant's Secret "+
@@ -156,8 +157,8 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			})
 		})
 
-		It("writes a hostile URL into its own webhook Secrets, "+
-			"of Alertmanager and of a DiscordChannel", func(ctx context.Context) {
+		It("writes a hostile URL into its own Secret "+
+			"from which Alertmanager reads the webhook URL", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			alerted := newDojo(ns, b.kept.Name, inGroup)
 			Expect(k8s.Create(ctx, alerted)).To(Succeed())
@@ -177,7 +178,7 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			edit(ctx, channels, hostile)
 			eventuallyDegraded(ctx, alerted, corev1api.ReasonWebhookInvalid)
 			edit(ctx, posts, hostile)
-			eventuallyGone(ctx, ofKind("AlertmanagerConfig", ns, alerted.Name), "it would post to what was edited")
+			eventuallyGone(ctx, ofKind("AlertmanagerConfig", ns, alerted.Name), "Alertmanager must not read the edited Secret")
 			Expect(k8s.Delete(ctx, channels)).To(Succeed())
 			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // as discord-operator does
 			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))

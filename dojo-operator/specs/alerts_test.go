@@ -179,7 +179,7 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 	})
 
 	It("follow the spec, are restored after another client's edit, "+
-		"and leave no object when spec.alerts is removed", func(ctx context.Context) {
+		"and are deleted when spec.alerts is removed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -203,17 +203,17 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 		shared := sharedChannel(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelWithoutWebhook)
-		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "its messages go with it")
+		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "with the channel, Discord would delete its messages")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 		Expect(refetch(posts)(ctx)).
-			To(haveURL(hookURL("renewed")), "until the other channel can be posted to, the former one gets the alerts")
+			To(haveURL(hookURL("renewed")), "the former channel gets the alerts until the other channel has a webhook")
 		edit(ctx, shared, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, "Alertmanager", "spec", "webhook", "name")).To(Succeed())
 		})
 		postable(ctx, shared, "all-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("all-webhook")))
-		eventuallyGone(ctx, channel, "the alerts go to the other one")
+		eventuallyGone(ctx, channel, "the alerts go to the other channel now")
 		Expect(operator.Writes(ns)).
 			NotTo(ContainElement(HaveSuffix("discordchannels/all")), "a channel that the Dojo does not own is never written to")
 
@@ -222,7 +222,7 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 			child := ofKind(kind, ns, "tokyo")
 			eventuallyGone(ctx, child, kind)
 		}
-		eventuallyGone(ctx, posts, "the garbage collector takes the Secret")
+		eventuallyGone(ctx, posts, "the garbage collector should delete the Secret")
 		Eventually(ctx, refetch(dojo)).Should(And(HaveField("Status.Alerts", BeNil()),
 			WithTransform(func(dojo *corev1api.Dojo) any {
 				return meta.FindStatusCondition(dojo.Status.Conditions, "AlertsReady")
@@ -267,8 +267,8 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("make the Dojo Degraded, and adopt no channel, "+
-		"if another client created a channel of the same name", func(ctx context.Context) {
+	It("make the Dojo Degraded if another client created a DiscordChannel of the expected name, "+
+		"and leave that channel unchanged", func(ctx context.Context) {
 		o := ofKind("DiscordChannel", ns, "tokyo-alerts")
 		o.Object["spec"] = map[string]any{"groupRef": map[string]any{"name": "staff"}, "name": "theirs"}
 		Expect(k8s.Create(ctx, o)).To(Succeed())
@@ -344,6 +344,6 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 			"create secrets/tokyo-alertmanager", "create alertmanagerconfigs/tokyo"))
 		Expect(children).To(HaveLen(15), "each of them once")
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).
-			Should(BeEmpty(), "a Dojo that is reconciled should not be written")
+			Should(BeEmpty(), "a reconciled Dojo should cause no write")
 	})
 })

@@ -56,7 +56,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 	}
 	disconnected := func(ctx context.Context) {
 		GinkgoHelper()
-		eventuallyGone(ctx, routing, "Alertmanager must not read what the tenant has written")
+		eventuallyGone(ctx, routing, "Alertmanager must not read the tenant's URL")
 	}
 
 	It("is copied from discord-operator's Secret "+
@@ -74,7 +74,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonWebhookInvalid)
 			Expect(message(dojo, "AlertsReady")).To(And(ContainSubstring("Secret "+ns+"/"+hook),
 				Not(ContainSubstring("attacker")), Not(ContainSubstring("/webhooks/"))))
-			Expect(refetch(posts)(ctx)).To(haveURL(other), "the last one that was checked stays")
+			Expect(refetch(posts)(ctx)).To(haveURL(other), "the last valid URL stays")
 			edit(ctx, channels, holds(other))
 			eventuallyReady(ctx, dojo)
 		}
@@ -92,7 +92,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		patch := []byte(`{"stringData":{"url":"` + hostile + `"}}`)
 		Expect(k8s.Patch(ctx, posts, client.RawPatch(apitypes.MergePatchType, patch), client.FieldOwner("dojo-operator"))).
 			To(Succeed())
-		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)), "who has written it does not count")
+		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)), "the field manager of the edit does not matter")
 	})
 
 	It("is restored while the Dojo is paused", func(ctx context.Context) {
@@ -102,7 +102,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		putBack(ctx)
 		edit(ctx, channels, holds(other))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonPaused))
-		Expect(refetch(posts)(ctx)).To(haveURL(hookURL(hook)), "one that is paused follows nothing")
+		Expect(refetch(posts)(ctx)).To(haveURL(hookURL(hook)), "a paused Dojo does not follow the channel's new URL")
 		edit(ctx, channels, holds(hostile))
 		edit(ctx, posts, holds(hostile))
 		disconnected(ctx)
@@ -135,13 +135,13 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("is never read from a Secret that the Dojo does not own", func(ctx context.Context) {
+	It("is no longer read from its Secret after a tenant removes the owner reference", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) { holds(hostile)(s); s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
 		Expect(message(dojo, "AlertsReady")).To(ContainSubstring("Secret " + ns + "/tokyo-alertmanager"))
 		disconnected(ctx)
-		Expect(refetch(posts)(ctx)).To(haveURL(hostile), "what is not the Dojo's is not written")
+		Expect(refetch(posts)(ctx)).To(haveURL(hostile), "the operator must not write a Secret that the Dojo does not own")
 		edit(ctx, dojo, replicas(2))
 		Eventually(ctx, refetch(dojo)).
 			Should(HaveField("Status.ReadyReplicas", int32(2)), "the Deployment is still reconciled")
@@ -151,7 +151,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 	})
 
-	It("is never read from a Secret that a tenant made immutable", func(ctx context.Context) {
+	It("is no longer read from its Secret after a tenant makes the Secret immutable", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) {
 			holds(hostile)(s)

@@ -118,7 +118,7 @@ var _ = Describe("The API of a Dojo with spec.postgres", func() {
 		return o
 	}
 
-	It("accepts every field, and sets the defaults", func(ctx context.Context) {
+	It("accepts many fields at once, and sets the defaults", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, parsed(sharedDojo, all()))).To(Succeed())
 		alone := all(at("postgres.cluster.instances", nil), at("postgres.cluster.synchronous", nil))
 		Expect(k8s.Create(ctx, parsed(ownDojo, alone))).To(Succeed())
@@ -126,7 +126,8 @@ var _ = Describe("The API of a Dojo with spec.postgres", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "shared"), &shared)).To(Succeed())
 		Expect(shared.Spec.Postgres.ReclaimPolicy).To(Equal(corev1api.ReclaimRetain))
 		Expect(k8s.Get(ctx, nameOf(ns, "own"), &own)).To(Succeed())
-		Expect(own.Spec.Postgres.Cluster.Instances).To(BeNil(), "else a size could not set it")
+		Expect(own.Spec.Postgres.Cluster.Instances).
+			To(BeNil(), "with a default, a preset in size could not set the instances")
 		edited := parsed(ownDojo, all(alone, named("bare"), at("postgres.cluster.pooler", map[string]any{})))
 		Expect(k8s.Create(ctx, edited)).To(Succeed())
 		Expect(field(edited, "spec.postgres.cluster.pooler")).To(
@@ -134,7 +135,7 @@ var _ = Describe("The API of a Dojo with spec.postgres", func() {
 		Expect(own.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver).To(HaveValue(BeTrue()))
 	})
 
-	DescribeTable("refuses an invalid spec, and says what is allowed",
+	DescribeTable("refuses an invalid spec, and says why",
 		func(ctx context.Context, text string, change func(o map[string]any), want string) {
 			Expect(k8s.Create(ctx, parsed(text, change))).To(MatchError(ContainSubstring(want)))
 		},
@@ -271,7 +272,7 @@ var _ = Describe("The API of a Dojo with spec.postgres", func() {
 		Entry("a restore of the database app, which CloudNativePG creates", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.database", "app"),
 			"must be the name of an application's database"),
-		Entry("a restore of a database of Postgres itself", ownDojo,
+		Entry("a restore of a database whose name begins with pg_", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.database", "pg_x"),
 			"must be the name of an application's database"),
 		Entry("a restore of a database with an invalid name", ownDojo,
@@ -342,7 +343,7 @@ var _ = Describe("The API of a Dojo with spec.postgres", func() {
 			"are the operator's own"),
 	)
 
-	DescribeTable("refuses a change that would lose data or cut users off",
+	DescribeTable("refuses an invalid update, and says why",
 		func(ctx context.Context, text string, change func(o map[string]any), want string) {
 			o := parsed(text, all())
 			Expect(k8s.Create(ctx, o)).To(Succeed())

@@ -63,7 +63,7 @@ var _ = Describe("The API of a Dojo", func() {
 			To(And(HaveField("Replicas", HaveValue(Equal(int32(1)))), HaveField("Database", corev1api.DatabasePostgres)))
 	})
 
-	DescribeTable("refuses an invalid spec, and says what is allowed",
+	DescribeTable("refuses an invalid spec, and says why",
 		func(ctx context.Context, change func(o map[string]any), want string) {
 			o := map[string]any{}
 			Expect(yaml.Unmarshal([]byte(firstUsersDojo), &o)).To(Succeed())
@@ -170,7 +170,8 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
 	)
 
-	It("accepts the largest allowed values", func(ctx context.Context) {
+	It("accepts as many entries as are allowed in env, limits, requests, nodeSelector, tolerations "+
+		"and topologySpreadConstraints", func(ctx context.Context) {
 		full := map[string]any{}
 		Expect(yaml.Unmarshal([]byte(firstUsersDojo), &full)).To(Succeed())
 		set("env", environmentOf(64, 4, strings.Repeat("ü", 8192)))(full)

@@ -82,7 +82,8 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
 	})
 
-	It("cost two status updates (Progressing and Ready) and one event when a Dojo is created", func(ctx context.Context) {
+	It("cost two status updates (Progressing and Ready) and one event "+
+		"when a Dojo with 0 replicas is created", func(ctx context.Context) {
 		runningDojo(ctx, ns, replicas(0))         // creates the source Secret, for which the next Dojo would wait
 		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods would change the counts in the status, too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())

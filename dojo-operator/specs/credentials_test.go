@@ -17,7 +17,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("reach the pods as the variables that the application reads", func(ctx context.Context) {
+	It("are copied into the Dojo's Secret under the names of the application's variables", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		var origin corev1.Secret
 		Expect(k8s.Get(ctx, nameOf(ns, "pg-app"), &origin)).To(Succeed())

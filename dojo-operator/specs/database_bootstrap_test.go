@@ -73,7 +73,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind("Deployment", ns, ""))).NotTo(Succeed())
 
-		By("restoring it")
+		By("completing the restore")
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", -1)
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Name", "dojo_school_kyoto"),
@@ -110,7 +110,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyReady(ctx, dojo)
 		now := ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(now), now)).To(Succeed())
-		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "the check for the database runs first")
+		Expect(now.GetUID()).
+			NotTo(Equal(was.GetUID()), "the operator checks the restored data before it creates a new Database")
 	})
 
 	It("restores from the Backup of a deleted Dojo, "+
@@ -139,7 +140,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonBackupNotUsable)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so no Cluster"))
 		absent(ctx, "Cluster", "tokyo-db")
-		By("creating it as a copy of the final Backup, with its location")
+		By("creating the missing Backup as a copy of the final Backup")
 		nightly := ofKind("Backup", ns, "nightly")
 		nightly.Object["spec"] = map[string]any{
 			"cluster": map[string]any{"name": "kyoto-db"}, "method": "plugin",
@@ -287,7 +288,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 			`it has the databases "app", "dojo_x_kyoto", "postgres", but not "dojo_x_tokyo". No empty database ` +
 				"is created instead."))
 		absent(ctx, "Database", "tokyo-db")
-		By("deleting the Dojo and its Cluster, and naming the database in the backup")
+		By("deleting the Dojo and its Cluster, and restoring a database that the backup contains")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
 		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())

@@ -106,7 +106,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("updates the Cluster and corrects its drift while the application serves", func(ctx context.Context) {
+	It("updates the Cluster, and corrects its drift", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Backup = new(int32(2)), nil
@@ -204,7 +204,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable), haveMessage("Available", HavePrefix(unreachable)),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCluster), haveMessage("DatabaseReady",
 				HavePrefix(unreachable+" 2 of 3 instances of the Cluster %s/tokyo-db are ready: Failing over.", ns))))
-		Expect(dojo.Status.ReadyReplicas).To(BeNumerically(">", 0), "the pods know nothing of it")
+		Expect(dojo.Status.ReadyReplicas).To(BeNumerically(">", 0), "the pods themselves stay ready")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotReady)
 		cloudNativePG.Promote(ns, "tokyo-db")
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
@@ -255,7 +255,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	})
 
 	It("that is deleted with reclaimPolicy Delete "+
-		"takes a final backup and deletes its objects in the right order", func(ctx context.Context) {
+		"takes a final backup, and deletes Deployment, Cluster and Database in this order", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -283,7 +283,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 		Expect(k8s.Create(ctx, former)).To(Succeed())
 		Eventually(time.Now).
-			Should(BeTemporally(">", former.GetCreationTimestamp().Add(time.Second)), "the Cluster is younger, in seconds")
+			Should(BeTemporally(">", former.GetCreationTimestamp().Add(time.Second)),
+				"the Cluster should be at least one second younger than the Backup")
 		dojo := created(ctx, withCluster(nightly))
 		Eventually(ctx, refetch(dojo)).Should(And(
 			HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"),
@@ -353,7 +354,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("rpc error: code = Unknown desc = exit status 2"))
-		Expect(deletions(ns)).To(Equal([]string{"delete deployments/tokyo"}), "nothing writes what the backup would lack")
+		Expect(deletions(ns)).
+			To(Equal([]string{"delete deployments/tokyo"}), "without pods, nothing writes data that the backup would lack")
 		By("deciding against a final backup")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false })
 		eventuallyGone(ctx, dojo)
@@ -372,14 +374,15 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(command))
 		Expect(deletions(ns)).To(Equal([]string{"delete deployments/tokyo"}))
-		By("handing it over with the command of the message")
+		By("adding the labels to the Cluster")
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {
 			o.SetLabels(map[string]string{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 				"app.kubernetes.io/managed-by": "dojo-operator"})
 		})
 		eventuallyGone(ctx, dojo)
 		Expect(operator.Writes(ns)).To(ContainElement(HavePrefix("create backups/tokyo-db-final-")))
-		Expect(deletions(ns)).To(ContainElement("delete clusters/tokyo-db"), "it is the Dojo's again, and goes with it")
+		Expect(deletions(ns)).
+			To(ContainElement("delete clusters/tokyo-db"), "the Cluster is the Dojo's again, so it is deleted with the Dojo")
 	})
 
 	It("is not deleted while its final backup cannot start, and says what to do", func(ctx context.Context) {
@@ -395,8 +398,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("keeps CloudNativePG's PodDisruptionBudget of the Cluster "+
-		"when another Dojo has the name of the Cluster", func(ctx context.Context) {
+	It("does not lose its Cluster's PodDisruptionBudget "+
+		"to another Dojo that has the Cluster's name", func(ctx context.Context) {
 		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
 		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),
@@ -406,8 +409,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		other := newDojo(ns, "tokyo-db", replicas(2))
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyDegraded(ctx, other, corev1api.ReasonNameConflict)
-		Expect(message(other, "Degraded")).To(ContainSubstring("belongs to the Cluster of the Dojo tokyo."))
-		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "nobody fights for it")
+		Expect(message(other, "Degraded")).To(ContainSubstring("is reserved for the Cluster of the Dojo tokyo."))
+		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "no Dojo should overwrite the budget")
 
 		By("deleting the Dojo with the Cluster, and making it again")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -433,7 +436,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	})
 
 	It("is not deleted while its Cluster has another Dojo's database, "+
-		"and names that Dojo or Database", func(ctx context.Context) {
+		"and its status names that Dojo or the Database", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -443,7 +446,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonClusterInUse))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("others use the Cluster: Dojo kyoto."))
 		Expect(k8s.Delete(ctx, guest)).To(Succeed())
-		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded", ContainSubstring("Database kyoto-db.")), "it is retained")
+		Eventually(ctx, refetch(dojo)).
+			Should(haveMessage("Degraded", ContainSubstring("Database kyoto-db.")), "the deletion of kyoto retains its Database")
 		Expect(deletions(ns)).To(BeEmpty())
 		Expect(k8s.Delete(ctx, ofKind("Database", ns, "kyoto-db"))).To(Succeed())
 		eventuallyGone(ctx, dojo)

@@ -34,7 +34,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 	It("keeps the data for a new Dojo of the same name if the policy is Retain", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		password := databasePassword(ctx, dojo)
-		Expect(dojo.Finalizers).To(BeEmpty(), "no deletion has to be waited for")
+		Expect(dojo.Finalizers).To(BeEmpty(), "the policy Retain needs no finalizer")
 		deleted(ctx, dojo)
 		Consistently(ctx, func(ctx context.Context) error {
 			for _, o := range []client.Object{child("Database"), child("DatabaseRole"), passwordSecretOf(dojo)} {
@@ -98,7 +98,8 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyGone(ctx, dojo)
 		database := child("Database")
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), database)).To(Succeed())
-		Expect(database).To(haveField("spec.databaseReclaimPolicy", "retain"), "it goes, but what is in Postgres stays")
+		Expect(database).To(haveField("spec.databaseReclaimPolicy", "retain"),
+			"the object is being deleted, but the database in Postgres stays")
 		role := child("DatabaseRole")
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), role)).To(Succeed())
 		Expect(role).To(haveField("spec.databaseRoleReclaimPolicy", "retain"))

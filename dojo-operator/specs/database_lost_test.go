@@ -60,7 +60,7 @@ var _ = Describe("A Dojo whose Cluster has been deleted by a user", func() {
 		"and the user must accept the next loss too", func(ctx context.Context) {
 		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
 		stays(ctx)
-		By("accepting something else")
+		By("writing a wrong value into the annotation that accepts the loss")
 		accept(ctx, "true")
 		stays(ctx)
 		By("restarting the operator, and deleting the rest of the database")
@@ -74,10 +74,10 @@ var _ = Describe("A Dojo whose Cluster has been deleted by a user", func() {
 		Eventually(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)
 		}).Should(Succeed())
-		Eventually(ctx, schemaJob(dojo)).ShouldNot(Or(BeEmpty(), Equal(schema)), "the schema is needed in the new one")
+		Eventually(ctx, schemaJob(dojo)).ShouldNot(Or(BeEmpty(), Equal(schema)), "the new Cluster needs the schema")
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Database.ClusterUID).NotTo(Equal(lost))
-		By("losing it again, with the same annotation")
+		By("losing the new Cluster, with the same annotation")
 		Expect(lose(ctx)).NotTo(Equal(lost))
 		stays(ctx)
 	})
@@ -108,7 +108,7 @@ var _ = Describe("A Dojo whose Cluster has been deleted by a user", func() {
 		eventuallyGone(ctx, dojo)
 		err := k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("Database", ns, ""))
 		Expect(client.IgnoreNotFound(err)).To(Succeed())
-		Expect(err == nil).To(Equal(policy == corev1api.ReclaimRetain), "whether the Database exists")
+		Expect(err == nil).To(Equal(policy == corev1api.ReclaimRetain), "only Retain should keep the Database")
 	},
 		Entry("with reclaimPolicy Delete, and its Database with it", corev1api.ReclaimDelete),
 		Entry("with reclaimPolicy Retain, which keeps its Database", corev1api.ReclaimRetain),

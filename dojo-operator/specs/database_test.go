@@ -48,7 +48,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		jobs := schemaJobs(ctx, dojo)
 		Expect(jobs).To(HaveLen(1))
 		Expect(jobs[0].Spec.Template.Spec.Containers[0].Image).
-			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
+			To(Equal("registry.example.org/postgres:17"), "the Job uses the image of the Cluster")
 	})
 
 	It("is created without a repeated write and without a write to the Cluster, "+
@@ -115,7 +115,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
 	})
 
-	It("never adopts a Database or Secret of the expected name that another client created", func(ctx context.Context) {
+	It("never adopts another client's Database or Secret of the expected name", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		theirs := ofKind("Database", ns, "tokyo-db")
 		theirs.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "pg"}, "name": "theirs", "owner": "app"}
@@ -131,7 +131,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		}
 		Expect(slices.DeleteFunc(operator.Writes(ns),
 			func(write string) bool { return strings.HasSuffix(write, "/status") })).To(BeEmpty())
-		By("deleting the object")
+		By("deleting the other client's Database")
 		Expect(k8s.Delete(ctx, theirs)).To(Succeed())
 		eventuallyReady(ctx, newDojo(ns, "tokyo"))
 	})
@@ -166,7 +166,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("makes CloudNativePG retry at once if it could not read the role's password", func(ctx context.Context) {
+	It("annotates the DatabaseRole once, which makes CloudNativePG retry, "+
+		"if CloudNativePG could not read the password", func(ctx context.Context) {
 		dojo, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
 		cloudNativePG.Resume(ns, "pg")

@@ -33,8 +33,9 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		})
 	})
 
-	It("stays after any kind of deletion, until the protection is removed", func(ctx context.Context) {
-		refusal := fmt.Sprintf("The Dojo %s/tokyo is protected by spec.deletionProtection. Lift that first: "+
+	It("stays when a client deletes it, alone or with all Dojos, "+
+		"until the protection is removed", func(ctx context.Context) {
+		refusal := fmt.Sprintf("The Dojo %s/tokyo is protected by spec.deletionProtection. Remove that protection first: "+
 			`kubectl patch dojos.core.jutsu.com tokyo -n %s --type=merge -p '{"spec":{"deletionProtection":false}}'`, ns, ns)
 		refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
 		Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
@@ -71,7 +72,8 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		edit(ctx, dojo, protect(false))
 		Eventually(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, client.ObjectKeyFromObject(dojo), &corev1api.Dojo{})
-		}).WithTimeout(2*soon).Should(MatchError(apierrors.IsNotFound, "it has gone"), "it is tried again")
+		}).WithTimeout(2*soon).Should(MatchError(apierrors.IsNotFound, "it has gone"),
+			"the garbage collector should try again")
 	})
 
 	It("is still deleted when its namespace is deleted", func(ctx context.Context) {

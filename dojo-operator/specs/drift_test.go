@@ -20,7 +20,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("are all set by the POST that creates the child, "+
+	It("are set by the request that creates the child, "+
 		"and corrected in the same object after another client's edit", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))
@@ -91,7 +91,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 			monitor, rule := ofKind("ServiceMonitor", ns, "tokyo"), ofKind("PrometheusRule", ns, "tokyo")
 			Expect(refetch(rule)(ctx)).To(WithTransform(alertNames, ContainElements("DojoDown", "DojoErrors")))
 
-			By("dropping one of two")
+			By("dropping one of two items")
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 				delete(dojo.Spec.NodeSelector, corev1.LabelArchStable)
 				dojo.Spec.Tolerations = dojo.Spec.Tolerations[1:]
@@ -113,12 +113,13 @@ var _ = Describe("The fields of a Dojo's children", func() {
 			Eventually(ctx, refetch(rule)).Should(
 				WithTransform(alertNames, And(ContainElement("DojoErrors"), Not(ContainElement("DojoDown")))))
 			for _, child := range []*unstructured.Unstructured{deployment, ingress, monitor, rule} {
-				Expect(operationsOn(child)(ctx)).To(ConsistOf(metav1.ManagedFieldsOperationApply), "the entry of the POST was upgraded")
+				Expect(operationsOn(child)(ctx)).To(ConsistOf(metav1.ManagedFieldsOperationApply),
+					"the operator's entry should have changed from Update to Apply")
 			}
 			eventuallyGone(ctx, ofKind("PodDisruptionBudget", ns, "tokyo"))
 			eventuallyReady(ctx, dojo)
 
-			By("dropping the other")
+			By("dropping the other item")
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 				dojo.Spec.NodeSelector, dojo.Spec.Tolerations, dojo.Spec.Env = nil, nil, nil
 				dojo.Spec.Exposure.TLS = nil

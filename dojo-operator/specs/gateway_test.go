@@ -104,7 +104,7 @@ var _ = Describe("An exposed Dojo", func() {
 		Expect(withoutStatus(operator.WritesAtRest(ns))).To(ConsistOf("create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "create httproutes/tokyo"))
 
-		By("changing it by hand")
+		By("changing the HTTPRoute by hand")
 		edit(ctx, route, func(o *unstructured.Unstructured) {
 			setAt(o, "/spec/hostnames", []any{"other.example.org"})
 			setAt(o, "/spec/rules", []any{map[string]any{"backendRefs": []any{map[string]any{"name": "other", "port": int64(80)}}}})
@@ -116,7 +116,7 @@ var _ = Describe("An exposed Dojo", func() {
 
 		By("changing the spec")
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForGateway),
-			"what the controller said is of an earlier generation")
+			"the controller's report is for an earlier generation")
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 		gatewayAccepts(ctx, dojo)
@@ -127,7 +127,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Hosts).To(Equal([]corev1api.Hostname{"a.example.org", "b.example.org"}))
 
-		By("removing it")
+		By("removing the exposure")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure = nil })
 		eventuallyGone(ctx, route)
 		eventuallyReady(ctx, dojo)
@@ -161,7 +161,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("moves from an Ingress to a Gateway and back, and serves all the time", func(ctx context.Context) {
+	It("moves from an Ingress to a Gateway and back, and keeps each until the other serves", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		ingress, route := ingressOf(dojo), routeOf(dojo)
 		edit(ctx, dojo, routed("dojo.example.org"))
@@ -296,7 +296,7 @@ var _ = Describe("An exposed Dojo", func() {
 			"name the class in className, not in the annotation kubernetes.io/ingress.class"),
 	)
 
-	It("is refused if an update removes the className of its existing Ingress", func(ctx context.Context) {
+	It("cannot be updated to drop the className of its existing Ingress", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, func(dojo *corev1api.Dojo) {
 			exposed("nginx")(dojo)
 		})

@@ -74,7 +74,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(dojoctl(ctx, "list")).To(MatchRegexp(`tokyo +Ready +Reconciled +2/2 +Postgres 18`))
 		_, all := kubectlDojo(ctx, ns, "list", "-A")
 		Expect(all).To(MatchRegexp(ns + ` +tokyo +Ready`))
-		Expect(dojoctl(ctx, "list", "--broken")).To(ContainSubstring("No Dojo needs you"))
+		Expect(dojoctl(ctx, "list", "--broken")).To(ContainSubstring("for which you must act"))
 
 		status := dojoctl(ctx, "status", "tokyo")
 		Expect(status).To(HavePrefix("READY  Reconciled"))
@@ -113,7 +113,7 @@ var _ = Describe("kubectl dojo", func() {
 		Eventually(ctx, func(ctx context.Context) int {
 			code, _ := kubectlDojoAs(ctx, reader, ns, "list")
 			return code
-		}).WithPolling(time.Second).Should(BeZero(), "the right takes a moment")
+		}).WithPolling(time.Second).Should(BeZero(), "the RoleBinding takes effect after a moment")
 		code, status := kubectlDojoAs(ctx, reader, ns, "status", "tokyo")
 		Expect(code).To(BeZero())
 		Expect(status).To(And(HavePrefix("READY"), ContainSubstring("Not shown, because you may not read these resources: "),
@@ -162,7 +162,7 @@ var _ = Describe("kubectl dojo", func() {
 						HaveKeyWithValue("serverName", server))))),
 					haveField("spec.plugins", HaveExactElements(HaveKeyWithValue("parameters", HaveKeyWithValue("serverName", now)))))
 			}
-			By("losing it")
+			By("deleting the Cluster")
 			Expect(k8s.Delete(ctx, the)).To(Succeed())
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
 			code, status := kubectlDojo(ctx, ns, "status", "tokyo")
@@ -171,7 +171,7 @@ var _ = Describe("kubectl dojo", func() {
 			code, _ = kubectlDojo(ctx, ns, "list", "--broken")
 			Expect(code).To(Equal(3))
 
-			By("restoring it")
+			By("restoring the Cluster")
 			plan := dojoctl(ctx, "restore", "tokyo", "--plan")
 			Expect(plan).To(And(ContainSubstring("serverName tokyo-db)"), ContainSubstring("kind: Cluster\n")))
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(the), the)).NotTo(Succeed(), "a plan changes nothing")
@@ -181,7 +181,7 @@ var _ = Describe("kubectl dojo", func() {
 			Expect(*dojo.Spec.Replicas).To(Equal(int32(1)))
 			Expect(dojo.Status.Database.Origin).To(ContainSubstring("tokyo-db in barman-cloud"))
 
-			By("going back in place")
+			By("restoring the Cluster to an earlier time")
 			Expect(dojoctl(ctx, "backup", "tokyo", "--yes", "--wait", "--timeout=1m")).To(ContainSubstring(": completed\n"))
 			before := the.GetUID()
 			Expect(dojoctl(ctx, "restore", "tokyo", "--to=1s", "--yes", "--confirm=tokyo", "--timeout=1m")).To(HaveSuffix("Restored.\n"))
@@ -191,7 +191,7 @@ var _ = Describe("kubectl dojo", func() {
 			rest := operator.WritesAtRest(ns)
 			Consistently(func() []string { return operator.Writes(ns)[len(rest):] }).Should(BeEmpty())
 
-			By("restoring it beside")
+			By("restoring the Dojo as a new Dojo")
 			Expect(dojoctl(ctx, "restore", "tokyo", "--as=past", "--yes", "--timeout=1m")).To(HaveSuffix("Restored.\n"))
 			past := newDojo(ns, "past")
 			Expect(refetch(past)(ctx)).To(And(HaveCondition("Ready", "True", ""),

@@ -41,7 +41,7 @@ var _ = Describe("The validation of a Dojo", func() {
 		size     = "spec.postgres.cluster.storage.size"
 		quantity = "must be a quantity: a number and a unit without a space, such as 10Gi"
 	)
-	DescribeTable("refuses, in one sentence that says what to write,",
+	DescribeTable("refuses, with one message that describes the valid form,",
 		func(ctx context.Context, manifest string, change func(map[string]any), message string) {
 			Expect(causes(submit(ctx, manifest, change))).To(ConsistOf(message))
 		},
@@ -83,7 +83,7 @@ var _ = Describe("The validation of a Dojo", func() {
 			"spec.env[0].valueFrom.resourceFieldRef.divisor"),
 	)
 
-	DescribeTable("accepts every form of a quantity that Kubernetes documents, such as",
+	DescribeTable("accepts a form of a quantity that Kubernetes documents:",
 		func(ctx context.Context, value any) {
 			Expect(submit(ctx, ownDojo, at("postgres.cluster.storage.size", value))).To(Succeed())
 			Expect(submit(ctx, firstUsersDojo, quantityOf("limits", value))).To(Succeed())

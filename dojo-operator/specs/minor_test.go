@@ -66,7 +66,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
 		Expect(dojo).To(HaveCondition("Ready", "True", ""))
 
-		By("changing the image behind the operator's back")
+		By("changing the image of the Cluster as another client")
 		edit(ctx, cluster(), func(live *unstructured.Unstructured) {
 			setAt(live, "/spec/imageName", "registry.example.org/pg:17.1")
 		})
@@ -102,7 +102,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		dojo := created(ctx, nil)
 		edit(ctx, dojo, versioned("19", nil))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 19, so the Cluster is not changed. Use one of 17,"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 19, so the Cluster is neither created nor changed. Use one of 17,"))
 		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
 		set := func(version string) error {
 			after := dojo.DeepCopy()
@@ -115,7 +115,8 @@ var _ = Describe("The minor version of Postgres", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is set after a user lowers an unknown major version before the Cluster exists", func(ctx context.Context) {
+	It("is found after a user lowers a major version that the catalog lacks, "+
+		"before the Cluster exists", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", versioned("99", nil))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
@@ -140,8 +141,8 @@ var _ = Describe("The minor version of Postgres", func() {
 		change(policy.Window)
 		return policy
 	}
-	DescribeTable("follows spec.postgres.cluster.versionPolicy, "+
-		"in which the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("follows only a valid spec.postgres.cluster.versionPolicy: "+
+		"the API refuses", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),

@@ -50,7 +50,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		}
 	}
 
-	DescribeTable("replaces its pods when the connection string changes, and passes the string and its parts to them",
+	DescribeTable("gets the connection string and its parts, and replaces its pods when the string changes",
 		func(ctx context.Context, key string) {
 			password, rotated := newPassword(), newPassword()
 			dojo := running(ctx, key, password)
@@ -74,9 +74,9 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			eventuallyReady(ctx, dojo)
 			Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
 		},
-		Entry("from the key uri", "uri"),
-		Entry("from the key that MongoDB's operator writes", "connectionString.standard"),
-		Entry("from the key that Percona's operator writes", "geto_rs0_connectionString"),
+		Entry("in the key uri", "uri"),
+		Entry("in the key that MongoDB's operator writes", "connectionString.standard"),
+		Entry("in the key that Percona's operator writes", "geto_rs0_connectionString"),
 	)
 
 	It("gets a URI from the fields of its Secret, "+
@@ -96,8 +96,8 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("keeps its pods and discloses nothing "+
-		"when the Secret has the credentials of a Postgres", func(ctx context.Context) {
+	It("keeps its credentials and shows no password in its condition "+
+		"when the Secret has a Postgres URI", func(ctx context.Context) {
 		password := newPassword()
 		dojo := running(ctx, "uri", password)
 		before, err := credentials(dojo)(ctx)

@@ -131,7 +131,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 			Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))), "the Deployment is still reconciled")
 		Consistently(func() int { return operatorErrors(began, group) }).WithTimeout(3*time.Second).
 			Should(BeNumerically("<=", 12),
-				"five missing kinds are a few refused watches, not an endless row of them")
+				"the operator should retry the requests for five missing kinds only a few times")
 
 		installOptional(ctx)
 		Eventually(ctx, refetch(dojo)).Should(Or( // the deadline may have passed during the installation of the kinds

@@ -88,13 +88,14 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Expect(container.EnvFrom).To(HaveExactElements(
 			And(HaveField("Prefix", "APP_"), HaveField("ConfigMapRef.LocalObjectReference.Name", "settings")),
 			HaveField("SecretRef.LocalObjectReference.Name", "keys")))
-		Expect(container.StartupProbe.HTTPGet.Path).To(Equal("/alive"), "that of liveness")
+		Expect(container.StartupProbe.HTTPGet.Path).To(Equal("/alive"),
+			"the startup probe should use the path of the liveness probe")
 		Expect(container.LivenessProbe).To(And(HaveField("HTTPGet.Path", "/alive"), HaveField("PeriodSeconds", int32(7)),
 			HaveField("FailureThreshold", int32(3))))
 		Expect(container.ReadinessProbe).To(And(HaveField("HTTPGet.Path", "/probe/readiness"),
 			HaveField("FailureThreshold", int32(9)), HaveField("InitialDelaySeconds", int32(3))))
 		Expect(pod.ServiceAccountName).To(Equal("web"))
-		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
+		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount should decide")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
 		// Before the apply, a patch changes the operator's Update entry in managedFields to Apply.
@@ -240,7 +241,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		Eventually(ctx, refetch(scaler)).Should(And(HaveField("Spec.MaxReplicas", int32(6)),
 			HaveField("Spec.MinReplicas", HaveValue(Equal(int32(3))))))
 
-		By("removing it")
+		By("removing spec.autoscaling")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = nil })
 		eventuallyGone(ctx, scaler)
 		Eventually(ctx, replicasOf(dojo)).Should(Equal(int32(3)), "spec.replicas")
@@ -256,7 +257,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 			HaveField("Type", autoscalingv2.ScalingActive), HaveField("Reason", inactive)))))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Ready", "True", ""), "the first metrics take a while")
 
-		By("waiting for ten minutes")
+		By("simulating ten minutes without metrics")
 		operator.Stop()
 		ago := metav1.NewTime(time.Now().Add(-10 * time.Minute))
 		changeStatus(ctx, deployment, func(o *appsv1.Deployment) {
@@ -280,7 +281,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("install metrics-server")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 
-		By("getting metrics")
+		By("simulating metrics")
 		becomes(corev1.ConditionTrue)
 		eventuallyReady(ctx, dojo)
 	})

@@ -35,7 +35,7 @@ var _ = Describe("A paused Dojo", func() {
 		Eventually(ctx, refetch(dojo)).Should(And(paused, HaveCondition("Ready", "True", corev1api.ReasonPaused)))
 		before := len(withoutStatus(operator.WritesAtRest(ns)))
 
-		By("changing its spec, and one of its children by hand")
+		By("changing the spec, and deleting the Service")
 		edit(ctx, dojo, replicas(5))
 		service := serviceOf(dojo)
 		Expect(k8s.Delete(ctx, service)).To(Succeed())
@@ -48,7 +48,7 @@ var _ = Describe("A paused Dojo", func() {
 			HaveSuffix(". To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n "+ns+" core.jutsu.com/paused-`.")))
 		Consistently(func() []string { return withoutStatus(operator.Writes(ns))[before:] }).Should(BeEmpty())
 
-		By("resuming it")
+		By("resuming the Dojo")
 		edit(ctx, dojo, resume)
 		eventuallyReady(ctx, dojo)
 		Expect(dojo).To(HaveCondition("Ready", "True", "Reconciled"))

@@ -13,8 +13,8 @@ import (
 )
 
 var _ = Describe("The operator's permissions", func() {
-	It("include list requests, "+
-		"which API servers without streamed lists (before Kubernetes 1.34) require", func(ctx context.Context) {
+	It("include list, "+
+		"which the client requires when its feature WatchListClient is off", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the environment as it was before
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
@@ -32,7 +32,8 @@ var _ = Describe("The operator's permissions", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("Forbidden"))
 		restore(ctx)
-		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")
+		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).
+			Should(HaveCondition("Ready", "True", ""), "the operator should retry")
 		operator.Proven(update)
 	})
 
@@ -46,7 +47,8 @@ var _ = Describe("The operator's permissions", func() {
 		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		restore(ctx)
-		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")
+		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).
+			Should(HaveCondition("Ready", "True", ""), "the operator should retry")
 		Expect(refetch(passwordSecretOf(dojo))(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
 		operator.Proven(remove)
 	})

@@ -134,9 +134,10 @@ func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo,
 	want := report.distinct(hashed)
 	distinct := func(all []string) []string { return distinctWrites(all, hashed) }
 	written := func() []string { return distinct(operator.Writes(dojo.Namespace)[before:]) }
-	Eventually(ctx, written).WithTimeout(untilReady).Should(Equal(want), "written and planned")
+	Eventually(ctx, written).WithTimeout(untilReady).Should(Equal(want), "the sent writes should equal the planned writes")
 	eventuallyReady(ctx, dojo)
-	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(want), "written and planned")
+	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(want),
+		"the sent writes should equal the planned writes")
 }
 
 func isStatus(write string) bool {
@@ -198,7 +199,8 @@ var _ = Describe("kubectl dojo plan", func() {
 		func(ctx context.Context) {
 			dojo := newDojo(ns, "tokyo", withCluster())
 			report := planned(ctx, dojo)
-			Expect(len(report.Dojos[0].Stages)).To(BeNumerically(">", 3), "CloudNativePG answers in between")
+			Expect(len(report.Dojos[0].Stages)).To(BeNumerically(">", 3),
+				"the plan should have stages that wait for CloudNativePG")
 			databasePassword(ctx, dojo)
 			Expect(planned(ctx, dojo, func(d *corev1api.Dojo) {
 				d.Spec.Postgres.Cluster.Resources = &corev1.ResourceRequirements{
@@ -311,7 +313,7 @@ var _ = Describe("kubectl dojo plan", func() {
 			_, output := plan()
 			return output
 		}).Should(MatchRegexp(`you \(%s\) may not (get|list) \S+ in the namespace %s`, user, ns))
-		By("reading everything but Secrets")
+		By("granting the role view, which excludes Secrets")
 		bind("view")
 		Eventually(ctx, func() string {
 			_, output := plan()
@@ -330,7 +332,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(output).To(ContainSubstring(`there is no Dojo "tokyo"`))
 	})
 
-	It("shows what other flags of the operator would change in an existing Dojo", func(ctx context.Context) {
+	It("shows the changes that another operator flag would make in an existing Dojo", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo")
 		applied(ctx, dojo)

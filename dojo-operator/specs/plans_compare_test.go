@@ -167,7 +167,7 @@ var _ = Describe("The comparison of a plan with the writes of the operator", fun
 				Expect(all[i]).To(ContainSubstring(want[i]))
 			}
 		},
-		Entry("nothing if all is written", plan(true, nil, create, job),
+		Entry("nothing if the operator sends each planned write", plan(true, nil, create, job),
 			window{Ready: true, Written: []string{"create services/tokyo", "patch dojos/tokyo/status", "create jobs/tokyo-1"}}),
 		Entry("nothing for a repeated write", plan(true, nil, create),
 			window{Ready: true, Written: []string{"create services/tokyo", "create services/tokyo"}}),

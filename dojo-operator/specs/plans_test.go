@@ -343,5 +343,5 @@ var _ = AfterEach(func(ctx context.Context) {
 	for _, line := range log {
 		_, _ = fmt.Fprintf(file, "%s | %s\n", CurrentSpecReport().FullText(), line)
 	}
-	Expect(faults).To(BeEmpty(), "the plan of a change is not what the operator wrote")
+	Expect(faults).To(BeEmpty(), "the operator's writes should equal the plan of each change")
 })

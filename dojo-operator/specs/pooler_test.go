@@ -64,7 +64,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 		Expect(string(secret.Data["host"])).To(Equal("tokyo-db-rw"), "SQL runs in the primary")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(thePooler), thePooler)).To(Succeed())
-		Expect(metav1.IsControlledBy(thePooler, dojo)).To(BeTrue(), "it should go with the Dojo")
+		Expect(metav1.IsControlledBy(thePooler, dojo)).To(BeTrue(), "the Pooler should be deleted with the Dojo")
 		Expect(thePooler).To(And(haveField("spec.pgbouncer.poolMode", "session"), haveField("spec.type", "rw"),
 			haveField("spec.pgbouncer.parameters", HaveKeyWithValue("server_reset_query", HaveSuffix("RESET ROLE")))))
 		writes := operator.WritesAtRest(ns)
@@ -74,7 +74,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		})
 		Expect(order).To(Equal([]string{"create poolers/" + bouncer, "create deployments/tokyo"}))
 
-		By("changing it")
+		By("changing the Pooler in the spec")
 		setPooler(ctx, dojo, &corev1api.Pooler{
 			Instances: new(int32(3)), Mode: corev1api.PoolModeTransaction,
 			Parameters: map[string]corev1api.PoolerParameterValue{"default_pool_size": "50"},
@@ -85,7 +85,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Database.Pooler.Instances).To(Equal("3/3"))
 
-		By("changing it as another client")
+		By("changing and deleting the Pooler as another client")
 		before := thePooler.DeepCopy()
 		Expect(unstructured.SetNestedField(thePooler.Object, int64(1), "spec", "instances")).To(Succeed())
 		Expect(k8s.Patch(ctx, thePooler, client.MergeFrom(before))).To(Succeed())
@@ -112,13 +112,13 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		setPooler(ctx, dojo, &corev1api.Pooler{})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForPooler))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))
-		Consistently(ctx, host).Should(Equal("tokyo-db-rw"), "it does not answer yet")
+		Consistently(ctx, host).Should(Equal("tokyo-db-rw"), "the Pooler does not answer yet")
 		cloudNativePG.Resume(ns, "tokyo-db")
 		eventuallyReady(ctx, dojo)
 		Expect(host(ctx)).To(Equal(bouncer))
 		Expect(revision(ctx)).NotTo(Equal(former), "the pods should roll")
 
-		By("removing it while no new pod can start")
+		By("removing the Pooler from the spec while no new pod can start")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Pooler = nil
 			dojo.Spec.Resources = &corev1.ResourceRequirements{
@@ -140,8 +140,8 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			HavePrefix("Normal DriftCorrected"), HavePrefix("Normal CredentialsRotated"))))
 	})
 
-	It("accepts the new login after each of two password rotations, "+
-		"and refuses the former login", func(ctx context.Context) {
+	It("stays in use during two password rotations, "+
+		"and Postgres accepts the credentials of every running pod", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		refusals := refusedPods(ctx, dojo)
 		for _, turn := range []string{"1", "2"} {
@@ -164,7 +164,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring(`"listen_port": Invalid or reserved parameter`),
 			HaveSuffix("Correct the field of spec.postgres.cluster.pooler that the error names.")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
-		Expect(refetch(thePooler)(ctx)).To(instances(2), "not even the other field")
+		Expect(refetch(thePooler)(ctx)).To(instances(2), "the other field should not change either")
 		setPooler(ctx, dojo, &corev1api.Pooler{Instances: new(int32(3))})
 		eventuallyReady(ctx, dojo)
 	})

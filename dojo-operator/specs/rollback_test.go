@@ -69,7 +69,7 @@ var _ = Describe("spec.rollout", func() {
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring(goodImage), ContainSubstring(brokenImage)))
 		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 
-		By("restarting the operator, scaling and losing the Deployment's status to no second try")
+		By("restarting the operator and scaling, without a second attempt")
 		generation := live.Generation
 		operator.Restart(ctx)
 		Consistently(ctx, refetch(live)).Should(And(haveImage(goodImage), HaveField("Generation", generation)))
@@ -93,8 +93,8 @@ var _ = Describe("spec.rollout", func() {
 		Expect(dojo.Status.Rollout).To(BeNil())
 	})
 
-	It("never rolls back to an image that another client wrote into the Deployment "+
-		"or its annotations", func(ctx context.Context) {
+	It("does not roll back to an image that another client wrote into the Deployment "+
+		"and its annotations", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, withImage(goodImage),
 			withRollout(corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}))
 		live := deploymentOf(dojo)

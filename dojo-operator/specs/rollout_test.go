@@ -79,7 +79,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
 			return attempts - before
-		}).WithPolling(3*time.Second).MustPassRepeatedly(2).Should(BeZero(), "it should not be retried at once")
+		}).WithPolling(3*time.Second).MustPassRepeatedly(2).Should(BeZero(), "the operator should not retry at once")
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		created := creations(ns, "deployments")
@@ -158,7 +158,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			To(Succeed(), "the user's Secret is not the operator's to delete")
 	})
 
-	It("has the same result if the operator is killed at any point", func(ctx context.Context) {
+	It("has the same result if the operator is killed several times", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		var dojos []*corev1api.Dojo
 		for i := range 20 {
@@ -194,7 +194,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 				all = append(all, passwordOf(own))
 			}
 			return all, nil
-		}).WithPolling(time.Millisecond).Should(ContainElement(rotated), "the first should have the new password")
+		}).WithPolling(time.Millisecond).Should(ContainElement(rotated), "at least one Secret should have the new password")
 		operator.Kill(ctx)
 		operator.Start(ctx)
 		for _, dojo := range dojos {
@@ -206,7 +206,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		expectAlike(ctx, dojos)
 	})
 
-	It("costs no write after a restart of the operator", func(ctx context.Context) {
+	It("causes no write after a restart of the operator", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		operator.Stop()
 		before := len(operator.Writes(ns))

@@ -37,7 +37,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			refusals := refusedPods(ctx, dojo)
 			for _, login := range []string{second, name, second} {
 				former := credentialsOf(ctx, dojo)
-				By("turning to " + login)
+				By("rotating to " + login)
 				request(ctx, dojo, "for "+login)
 				Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", login))
 				eventuallyReady(ctx, dojo)
@@ -46,7 +46,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 				Expect(fresh.user).To(Equal(login))
 				Expect(fresh.password).NotTo(Equal(former.password))
 				Expect(accepted(dojo, fresh)).To(BeTrue())
-				Expect(accepted(dojo, former)).To(BeFalse(), "never both for longer")
+				Expect(accepted(dojo, former)).To(BeFalse(), "Postgres should refuse the former login")
 			}
 			Expect(refusals()).To(BeEmpty())
 			Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
@@ -83,12 +83,14 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		request(ctx, dojo, "2")
 		Eventually(ctx, refetch(dojo)).
 			Should(haveMessage("DatabaseReady", ContainSubstring("After that, the password is rotated again, as requested.")))
-		Consistently(ctx, func() login { return credentialsOf(ctx, dojo) }).Should(Equal(current), "it does not turn twice")
+		Consistently(ctx, func() login { return credentialsOf(ctx, dojo) }).Should(Equal(current),
+			"the second rotation should wait")
 		Expect(accepted(dojo, former)).To(BeTrue())
 
 		By("letting the pods start")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Resources = nil })
-		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", former.user), "it turns a second time")
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", former.user),
+			"the second rotation should follow")
 		eventuallyReady(ctx, dojo)
 		Expect(accepted(dojo, former)).To(BeFalse())
 		Expect(accepted(dojo, current)).To(BeFalse())
@@ -114,8 +116,8 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			Eventually(ctx, refetch(theCluster)).Should(HaveField("GetUID()", Not(BeEmpty())))
 			eventuallyReady(ctx, dojo)
 			Expect(dojo.Status.Database.Login).To(Equal(second))
-			Expect(acts(ctx)).To(Equal(name), "what it creates should be the owner's")
-			By("turning to the owner, and back")
+			Expect(acts(ctx)).To(Equal(name), "the owner should own its objects")
+			By("rotating to the owner's login, and back")
 			for _, login := range []string{name, second} {
 				request(ctx, dojo, "for "+login)
 				Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", login))

@@ -66,7 +66,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 				names = append(names, job.Name)
 			}
 			return names
-		}).Should(And(HaveLen(1), Not(ContainElement(first[0].Name))), "one Job for the new SQL, the former one deleted")
+		}).Should(And(HaveLen(1), Not(ContainElement(first[0].Name))), "only the Job for the new SQL should remain")
 		eventuallyReady(ctx, dojo)
 	})
 
@@ -106,14 +106,14 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		}
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
-			Should(HaveLen(1), "the record was taken away, to run it once more")
+			Should(HaveLen(1), "the SQL should run again after its record is removed")
 		// Wait for the annotation that records the SQL: the status may be older than the Job.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
-			Should(HaveExactElements(Not(HaveField("UID", again))), "and again, beside the Job that has ended")
+			Should(HaveExactElements(Not(HaveField("UID", again))), "the SQL should run again although the ended Job exists")
 		eventuallyReady(ctx, dojo)
 	})
 
@@ -199,7 +199,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonSchemaFailed))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
 
-		By("replacing the Job, after a change of the image")
+		By("changing the image of the Cluster, so that the operator replaces the Job")
 		edit(ctx, pg, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, "registry.example.org/postgres:17", "spec", "imageName")).To(Succeed())
 		})

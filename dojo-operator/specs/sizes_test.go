@@ -101,7 +101,7 @@ var _ = Describe("The size of a database", func() {
 			haveField("spec.storage.size", "2Gi"), haveField("spec.postgresql.parameters.work_mem", "2MB")))
 		eventuallyReady(ctx, dojo)
 
-		By("defining an invalid size, which affects the Dojos that name it")
+		By("creating another Dojo with an invalid size")
 		other := newDojo(ns, "kyoto", sized("Broken"))
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyDegraded(ctx, other, corev1api.ReasonUnknownSize)
@@ -109,9 +109,8 @@ var _ = Describe("The size of a database", func() {
 		eventuallyReady(ctx, dojo) // the pods may roll, because the standbys get an endpoint
 	})
 
-	It("may be removed by the platform: the Cluster keeps its values, also if the spec sets the storage", func(
-		ctx context.Context,
-	) {
+	It("leaves its values in the Cluster when its definition file is removed, "+
+		"and the spec can then still set the instances", func(ctx context.Context) {
 		define("Wide", "{instances: 3, cpu: 1, memory: 2Gi, storage: 1Gi, "+
 			"parameters: {shared_buffers: 512MB, work_mem: 8MB}}")
 		define("Other", "{instances: 1, storage: 1Gi}")

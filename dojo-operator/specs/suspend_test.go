@@ -82,7 +82,7 @@ var _ = Describe("A suspended Dojo", func() {
 		warning := HavePrefix("Warning")
 		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(warning))
 
-		By("waking it")
+		By("resuming the Dojo")
 		cloudNativePG.Pause(ns, "tokyo-db")
 		edit(ctx, dojo, suspend(false))
 		Eventually(ctx, refetch(theCluster)).Should(awake)
@@ -251,7 +251,7 @@ var _ = Describe("A suspended Dojo", func() {
 	})
 
 	It("scales its Deployment back to 0 after another client has scaled it, "+
-		"and has its own replicas after a resume", func(ctx context.Context) {
+		"and has the replicas of its spec after a resume", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))

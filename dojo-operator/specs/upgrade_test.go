@@ -90,7 +90,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		runs(ctx, 0)
 		Expect(refetch(deploymentOf(dojo))(ctx)).To(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
-		Expect(message(dojo, "Available")).To(Equal("No pod runs while Postgres in the Cluster " + ns +
+		Expect(message(dojo, "Available")).To(Equal("The application is stopped while Postgres in the Cluster " + ns +
 			"/tokyo-db is upgraded to version 17."))
 		operator.Restart(ctx) // the new process must continue the upgrade where the old process stopped
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
@@ -208,8 +208,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		// The reason is the same after a deadline: only the message shows that pg_upgrade failed.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
-			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
-				"`kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),
+			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed. Neither the application "+
+				"nor Postgres runs. See `kubectl logs job/tokyo-db-1-major-upgrade -n "+ns+"`. "), ContainSubstring("set the version to 16 again"),
 				ContainSubstring("The data has not changed, so Postgres 16 starts. If the log names pg_control.old, or if there is no log any more,")))))
 		runs(ctx, 0)
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
@@ -220,7 +220,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		upgraded(ctx, "17")
 		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-before", "tokyo-db-202"}),
-			"one before each attempt")
+			"a Backup should precede each attempt")
 	})
 
 	It("names the Backup to restore when pg_upgrade fails after it has begun to link files", func(ctx context.Context) {
@@ -228,7 +228,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
-		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
+			ContainSubstring("has failed. Neither the application nor Postgres runs."),
 			ContainSubstring("If the log names pg_control.old, or if there is no log any more, Postgres 16 possibly cannot use the data any more. "+
 				"To go back, restore the archive of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
@@ -239,7 +240,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailMoved)
 		upgrade(ctx, pg17)
-		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("has failed, and no pod runs")))
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+			ContainSubstring("has failed. Neither the application nor Postgres runs.")))
 		upgrade(ctx, pg16)
 		Eventually(ctx, refetch(theCluster)).Should(And(
 			haveField("spec.imageName", pg16), haveField("status.phase", "Waiting for the instances to become active")))
@@ -304,7 +306,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		eventuallyAt(ctx, corev1api.UpgradeBackingUp)
 		before := len(operator.WritesAtRest(ns))
 		Consistently(func() []string { return operator.Writes(ns)[before:] }).
-			ShouldNot(ContainElement(Not(Equal("patch dojos/tokyo/status"))), "a backup takes longer than SQL")
+			ShouldNot(ContainElement(Not(Equal("patch dojos/tokyo/status"))), "the new SQL should wait for the backup")
 		Expect(refetchedImage(ctx, dojo)).To(Equal(former))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupCompleted)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
@@ -334,13 +336,14 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		before := dojo.Status.Database.Upgrade.Backup
 		Expect(before).To(HavePrefix("tokyo-before-"))
 		place, _, _ := unstructured.NestedMap(fetchedBackup(ctx, ns, before).Object, "spec", "pluginConfiguration")
-		Expect(place).To(HaveKeyWithValue("parameters", Equal(map[string]any{"barmanObjectName": "store"})), "it is where the Cluster archives to at that time")
+		Expect(place).To(HaveKeyWithValue("parameters", Equal(map[string]any{"barmanObjectName": "store"})),
+			"the Backup should name the current archive")
 		Expect(k8s.Delete(ctx, ofKind("Backup", ns, before))).To(Succeed(), "as the plugin does on the new primary")
 		Consistently(ctx, refetch(dojo)).Should(
-			HaveField("Status.Database.Upgrade", HaveValue(HaveField("Backup", before))), "it is in the object store")
+			HaveField("Status.Database.Upgrade", HaveValue(HaveField("Backup", before))), "the object store still has its data")
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		upgraded(ctx, "17")
-		Eventually(ctx, backups).Should(Equal([]string{"tokyo-after-"}), "all others were of the former place")
+		Eventually(ctx, backups).Should(Equal([]string{"tokyo-after-"}), "all other Backups were in the former archive")
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-after-")))
 	})
 

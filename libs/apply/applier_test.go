@@ -262,7 +262,7 @@ func TestAfter(t *testing.T) {
 	}
 	wrote := func(name string) bool { return results.Wrote(expectations.KeyOf("Widget", school, name)) }
 	if wrote("b") || wrote("c") || !wrote("e") {
-		t.Error("wrong about what was written")
+		t.Error("Wrote does not report exactly the written objects")
 	}
 }
 
@@ -323,11 +323,11 @@ func TestFinalizers(t *testing.T) {
 		t.Errorf("the owner is not as it was written: %s", diff)
 	}
 	if w.applier.Expectations.Satisfied(key, stale) || !w.applier.Expectations.Satisfied(key, live) {
-		t.Error("the cache need not show the finalizers")
+		t.Error("the Set does not wait for the finalizers")
 	}
 	desired = widget(t, widgetSpec, drop("colour"))
 	if results := run(stale, ours); !results.Stale || results.Objects != nil {
-		t.Errorf("over another client's write, and without a finalizer of ours nothing is written: %+v", results)
+		t.Errorf("objects are written although another client changed the owner: %+v", results)
 	}
 	if err := w.server.Delete(testContext, w.owner); err != nil {
 		t.Fatal(err)
@@ -337,7 +337,7 @@ func TestFinalizers(t *testing.T) {
 		t.Errorf("results %+v", results)
 	}
 	if !w.applier.Expectations.Satisfied(key, live) {
-		t.Error("waits until the cache shows what no longer exists")
+		t.Error("the Set waits for a version of an object that no longer exists")
 	}
 }
 
@@ -405,7 +405,7 @@ func TestDelete(t *testing.T) {
 			}
 			key := expectations.KeyOf("Widget", school, tokyo)
 			if got := w.applier.Expectations.Satisfied(key, live); got != c.satisfied {
-				t.Errorf("the cache may still show it: %v", got)
+				t.Errorf("Satisfied is %v for the deleted object", got)
 			}
 		})
 	}

@@ -115,6 +115,6 @@ func TestKeepSharesEqualOwnership(t *testing.T) {
 		t.Error(diff)
 	}
 	if !apply.OwnedFields(us, a).Equals(apply.OwnedFields(us, object("a"))) {
-		t.Error("it owns something else than before")
+		t.Error("it does not own the same fields as before")
 	}
 }

@@ -78,8 +78,9 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 	if duration < maxLag {
 		return ErrStale
 	}
-	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: an object with its name exists and "+
-		"does not belong to the operator. If nothing needs that object, delete it; the operator then tries again.", what).
+	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: an object of that name exists, and the "+
+		"operator does not know it. If another client created that object, and nothing needs the object, delete it; "+
+		"the operator then tries again.", what).
 		After(retryAfter(duration))
 }
 

@@ -130,10 +130,10 @@ func TestFailures(t *testing.T) {
 		"a Secret, denied as a conflict": {
 			secret(password), true, answer(409, "Conflict", password), degraded, refusesSecret + "409 Conflict",
 		},
-		"a Secret, the API server is away": {
+		"a Secret, the API server does not answer": {
 			secret(password), true, errors.New("refused"), retrying, "Secret tokyo: refused",
 		},
-		"a Secret, broken": {
+		"a Secret, the API server is broken": {
 			secret(password), true, broken, retrying, "Secret tokyo: 500 Internal Server Error",
 		},
 		"a Secret, unauthorized": {

@@ -233,7 +233,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		t.Errorf("one bot of a tenant stops after %d refusals, want 220", got)
 	}
 	if c = client(tenant); stop() < 50 { // the tenant's other bots keep their share
-		t.Error("the other bot of a tenant has nothing left")
+		t.Error("the other bot of a tenant stops after fewer than 50 refusals")
 	}
 	for range 50 { // 50 tenants whose calls are all refused leave a share to another bot
 		c = client(invalid.Share(20))

@@ -55,7 +55,7 @@ func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 		_ = limited(t, r.client.DeleteChannel(t.Context(), ch.ID, "test"))
 	}
 	if g.asked != 2 {
-		t.Errorf("the guard was asked %d times for a create, a delete, and two that were not sent", g.asked)
+		t.Errorf("the guard was asked %d times, want only for the two calls that were sent", g.asked)
 	}
 }
 

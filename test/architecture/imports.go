@@ -35,7 +35,7 @@ func Check(table string, graph Graph) (violations []string) {
 		}
 		for _, imported := range graph[name] {
 			if !row.allows(imported) {
-				add("%s imports %s, which %q does not allow: move the code that needs it, or hand over the value from above",
+				add("%s imports %s, which %q does not allow: move the code that needs it, or let the caller pass the value",
 					name, imported, row.text)
 			}
 			if ships(name) && !ships(imported) {
@@ -45,7 +45,7 @@ func Check(table string, graph Graph) (violations []string) {
 	}
 	for _, r := range rows {
 		for _, unused := range r.unused(graph) {
-			add("%q has %s for no package or import any more: remove it", r.text, unused)
+			add("%q names %s, which matches no package or import any more: remove it", r.text, unused)
 		}
 	}
 	slices.Sort(violations)

@@ -180,16 +180,16 @@ dojo/internal/{worktest,specs}: ./environment
 				delete(g, "dojo/internal/postgres/login")
 				g["dojo/internal/postgres"] = g["dojo/internal/postgres"][:1]
 			},
-			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" has dojo/internal/postgres/login for no package or import any more: remove it`},
+			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" names dojo/internal/postgres/login, which matches no package or import any more: remove it`},
 		},
 		"a line allows an import that does not exist": {
 			change: func(g Graph) { g["dojo/internal/postgres/schema"] = nil },
-			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" has dojo/internal/postgres/cnpg ` +
-				`for no package or import any more: remove it`},
+			want: []string{`"./postgres/{schema,login}: ./postgres/cnpg" names dojo/internal/postgres/cnpg, ` +
+				`which matches no package or import any more: remove it`},
 		},
 		"a section allows an import that does not exist": {
 			change: func(g Graph) { g["dojo/internal/dojo"] = g["dojo/internal/dojo"][:3] },
-			want:   []string{`"dojo/cmd/dojo: ./dojo" has libs/conditions for no package or import any more: remove it`},
+			want:   []string{`"dojo/cmd/dojo: ./dojo" names libs/conditions, which matches no package or import any more: remove it`},
 		},
 		"a line without a colon": {
 			table: replaces("./conditions: # the", "./conditions # the"),
@@ -214,7 +214,7 @@ dojo/internal/{worktest,specs}: ./environment
 	}
 }
 
-const move = "move the code that needs it, or hand over the value from above"
+const move = "move the code that needs it, or let the caller pass the value"
 
 func imports(name string, more ...string) func(Graph) {
 	return func(g Graph) { g[name] = append(g[name], more...) }

@@ -106,7 +106,7 @@ func comparison(all []compared) string {
 	_, _ = fmt.Fprintf(&text, "\n%d of %d figures differ by more than the noise (Mann-Whitney, p < 0.05)", count[differs],
 		len(all))
 	if few := count[unknown]; few > 0 {
-		_, _ = fmt.Fprintf(&text, "; for %d there are fewer than %d runs of each: measure with --runs=6", few, enough)
+		_, _ = fmt.Fprintf(&text, "; %d have fewer than %d runs in one of the files: measure both with --runs=6", few, enough)
 	}
 	return text.String() + ".\n"
 }

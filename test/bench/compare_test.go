@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, want := range []string{
 		"load      1000  CPU     12 ±8%  6 ±17%  s      -50%    DIFFERS", "idle      0     calls   0       1       per s  +Inf%   too few runs",
-		"1 of 2 figures differ by more than the noise", "for 1 there are fewer than 4 runs of each", "NOT the same machine: a, and b",
+		"1 of 2 figures differ by more than the noise", "1 have fewer than 4 runs in one of the files", "NOT the same machine: a, and b",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &out)

@@ -63,7 +63,7 @@ func childrenOf(ctx context.Context, s *stage, n int) []children {
 			for o, name := range map[client.Object]string{c.secret: name + "-credentials", c.deployment: name,
 				c.service: name} {
 				if err := s.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
-					return fmt.Errorf("the operator has not made it: %w", err)
+					return fmt.Errorf("read an object that the operator creates: %w", err)
 				}
 			}
 			all[i] = children{secret: c.secret, deployment: c.deployment, service: c.service}

@@ -69,7 +69,7 @@ func execute(ctx context.Context, args []string) error {
 			return err
 		}
 		_, _ = fmt.Fprintf(os.Stdout, "%s\nWritten to %s. Compare figures of the same machine only. "+
-			"Profiles are beside it: go tool pprof -top %s\n",
+			"To read a profile: go tool pprof -top %s\n",
 			measured.table(), o.out, filepath.Join(filepath.Dir(o.out), "profiles", "FILE"))
 	}
 	return err
@@ -80,7 +80,7 @@ const help = `Measures the operators on a Kubernetes API that it starts on this 
 Usage: make bench [ARGS="flags [-- flags of the operator]"]
        bin/bench compare BEFORE.json AFTER.json      # which figures differ by more than the noise
 
-To compare, measure each with --runs=6 on the same machine, with nothing else on it.`
+To compare two versions, measure each with --runs=6 on the same machine, while nothing else runs on it.`
 
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{quiet: 5 * time.Second}
@@ -94,21 +94,21 @@ func parse(args []string, out io.Writer) (*options, error) {
 	list(flags, &o.webhooks, "webhooks", "false,true",
 		"whether the channels have a webhook each, one series with each `answer`", strconv.ParseBool)
 	list(flags, &o.latency, "latency", "0s,50ms", "`durations` that a call to Discord takes", time.ParseDuration)
-	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord is away in the middle, 1s or more")
+	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord fails in the scenario outage, 1s or more")
 	flags.DurationVar(&o.resync, "resync", 10*time.Second,
 		"how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")
 	flags.DurationVar(&o.idle, "idle", 30*time.Second, "how long to watch an idle operator, 1s or more")
-	flags.IntVar(&o.flood, "flood", 2000, "how many Dojos a tenant creates in vain to hurt the others, a twentieth as "+
-		"many servers and a tenth as many objects of 1 MiB, 20 or more")
-	flags.IntVar(&o.lives, "lives", 60, "how many objects another tenant creates meanwhile, in each attack, 1 or more")
-	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat what is short; the median counts; 1 or more")
+	flags.IntVar(&o.flood, "flood", 2000, "size of an attack by a tenant: so many Dojos, a tenth as many objects of "+
+		"1 MiB, or a twentieth as many other objects; 20 or more")
+	flags.IntVar(&o.lives, "lives", 60, "how many objects, at least, another tenant creates during each attack, 1 or more")
+	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat each short measurement, 1 or more")
 	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
-		"comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
+		"comma-separated `scenarios` to run, with those that they need (default all): "+strings.Join(scenarios, ", "))
 	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
-		"keep the API server's profiles of load and direct too, which costs it some percent of its CPU time")
+		"also profile the API server in load and direct, which costs some percent of its CPU time")
 	flags.StringVar(&o.out, "out", "",
-		"`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
+		"`file` for the figures (default out/bench/figures.json in the project); profiles go into profiles/ beside it")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func sleep(ctx context.Context, while time.Duration) {
 }
 
 func pollUntil(ctx context.Context, done func() (bool, error)) {
-	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not so after %s", waitLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not in the expected state after %s", waitLimit))
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return done() })
 	if wait.Interrupted(err) {

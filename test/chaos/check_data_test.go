@@ -147,7 +147,7 @@ func TestDataChecks(t *testing.T) {
 			if c.says == "" && len(wrong) > 0 || c.says != "" && !slices.ContainsFunc(wrong, func(v violation) bool {
 				return strings.Contains(v.what, c.says)
 			}) {
-				t.Errorf("%q is expected, and it says: %v", c.says, wrong)
+				t.Errorf("want a violation with %q, got %v", c.says, wrong)
 			}
 		})
 	}

@@ -175,7 +175,7 @@ func (w *world) checkResource(owner map[string]string, o client.Object, has stri
 	differs func(discordtest.Channel) []string) (wrong violations) {
 	const invariant = "Discord is as the specs say"
 	if other := owner[has]; other != "" {
-		wrong.add("at most one object for each", id(o), "%s is that of %s as well", has, other)
+		wrong.add("at most one object for each", id(o), "%s is in the status of %s as well", has, other)
 	}
 	owner[has] = id(o)
 	live, there := w.channelOnDiscord(has)

@@ -94,7 +94,7 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	source, own := find(w.secrets, from), find(w.secrets, d.Name+"-credentials")
 	switch {
 	case source == nil || own == nil:
-		return []string{fmt.Sprintf("Secret %s is there: %t, its copy: %t", from, source != nil, own != nil)}
+		return []string{fmt.Sprintf("the Secret %s exists: %t; its copy exists: %t", from, source != nil, own != nil)}
 	case !bytes.Equal(source.Data["password"], own.Data["DB_PASS"]):
 		return []string{"the password in its Secret is not that of " + from}
 	}

@@ -80,7 +80,7 @@ func guestAtRest(o client.Object) (wrong violations) {
 	case ready.Status != metav1.ConditionTrue && !slices.Contains(allowed, ready.Reason):
 		broken("it is not Ready: %s: %s", ready.Reason, ready.Message)
 	case ready.Status == metav1.ConditionTrue && o.GetDeletionTimestamp() != nil:
-		broken("it is Ready and does not go, finalizers %v", o.GetFinalizers())
+		broken("it is Ready, but its deletion does not end, finalizers %v", o.GetFinalizers())
 	case ready.Status == metav1.ConditionTrue && exceedsCeiling(o):
 		wrong.add(grantInvariant, "guest's "+id(o), "it is Ready, with permissions above the ceiling")
 	}

@@ -141,7 +141,7 @@ func TestGuestBeyondItsGrant(t *testing.T) {
 			w.guests.roles = nil
 		}, grantInvariant, "404"},
 		"the deletion of the guest's group does not end": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
-			"everything is reconciled", "does not go"},
+			"everything is reconciled", "its deletion does not end"},
 		"the guest's group is not reconciled": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
 			"everything is reconciled", "Retrying"},
 	} {

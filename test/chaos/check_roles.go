@@ -91,7 +91,7 @@ func checkRoles(w *world) (wrong violations) {
 		}
 		has := role.Status.RoleID
 		if other := owner[has]; other != "" {
-			wrong.add("at most one object for each", id(role), "%s is that of %s as well", has, other)
+			wrong.add("at most one object for each", id(role), "%s is in the status of %s as well", has, other)
 		}
 		owner[has] = id(role)
 		live, there := w.roleOnDiscord(has)
@@ -143,7 +143,7 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 		case slices.Contains(w.members[w.botID], r.ID):
 			above = true
 		case owner[r.ID] != "" && !above:
-			wrong.add("no role is above the bot's", owner[r.ID], "%s is", r.ID)
+			wrong.add("no role is above the bot's", owner[r.ID], "the role %s is above", r.ID)
 		case managed && rank < last:
 			wrong.add("siblings stand in order", owner[r.ID], "position %d below %d", rank, last)
 		case managed:

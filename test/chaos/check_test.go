@@ -347,7 +347,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 1})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", otherUID))
 		}, "siblings stand in order", "position 1 below 3"},
-		"a role is above the bot's role":  {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is"},
+		"a role is above the bot's role":  {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is above"},
 		"a role stays without its object": {func(w *world) { deleteRoleObject(w, "") }, "no orphan", "which is gone"},
 		"a role of unknown origin": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
 			"no orphan", "its creator is unknown"},

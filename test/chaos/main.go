@@ -73,7 +73,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how long the operators may take to reconcile everything after a round, 1s or more")
 	flags.DurationVar(&o.quiet, "quiet", 5*time.Second,
 		"how long the operators have to do nothing at all to count as at rest, 1s or more")
-	flags.Func("only", "`regular expression` of the actions that happen, such as data|postgres|operator|leaders",
+	flags.Func("only", "`regular expression` of the actions that happen, such as 'data|postgres|operator|leaders'",
 		func(text string) (err error) {
 			o.only, err = regexp.Compile(text)
 			return err

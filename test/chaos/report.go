@@ -81,7 +81,7 @@ func (r *run) keep(ctx context.Context) {
 		r.Cluster.KeepLogs(filepath.Join(r.folder, "kubernetes")),
 	)
 	if err != nil {
-		r.journal.say("not all that explains it could be kept: %s", firstLine(err.Error()))
+		r.journal.say("the evidence of the violation is incomplete: %s", firstLine(err.Error()))
 	}
 }
 
@@ -89,6 +89,7 @@ func (r *run) explain(wrong violations) error {
 	const lines = 40
 	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n"+
 		"%s has the journal, the logs, the objects and Discord as they were; "+
-		"docs/contribute/chaos.md says how to read them. The same sequence of actions again: make chaos ARGS=\"--seed %d\"",
+		"docs/contribute/chaos.md says how to read them. "+
+		"To repeat the actions, add the seed to this run's flags: make chaos ARGS=\"--seed %d\"",
 		r.journal.tail(lines), wrong, r.folder, r.options.seed)
 }

@@ -50,7 +50,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	j.say("seed %d, for %s; logs and, should something be wrong, all that explains it: %s", o.seed, o.duration, folder)
+	j.say("seed %d, for %s; the folder of the logs, and of the evidence of a violation: %s", o.seed, o.duration, folder)
 	s, err := newStage(ctx, folder, o.seed, j, out)
 	if err != nil {
 		return environment.UnlessInterrupted(ctx, err)
@@ -80,7 +80,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	j.say("No violation in %d rounds; the slowest took %s to be reconciled. %s.", rounds,
 		r.slowest.Round(100*time.Millisecond), j.summary())
 	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. "+
-		"Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
+		"Next: run again with another seed, or for longer: make chaos ARGS=\"--duration 1h\"",
 		r.observer.versions(), r.calls(), r.discord.Faults().Injected())
 	return nil
 }

@@ -163,7 +163,7 @@ func TestKindsAreBounded(t *testing.T) {
 			}
 			for path := range rules {
 				if known[path] == nil || !open(known[path]) {
-					t.Errorf("%s is bounded by the schema, or is not there: it needs no rule", path)
+					t.Errorf("%s needs no rule, because the schema bounds it or lacks it", path)
 				}
 			}
 			if len(excepted) != len(unbounded[kind]) {

@@ -94,7 +94,7 @@ func TestDeploy(t *testing.T) {
 					To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
 						"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget"))
 			})
-			t.Run("its pods are accepted where only restricted pods are, and run",
+			t.Run("its pods run in a namespace that enforces the restricted level",
 				func(t *testing.T) { runsRestricted(t, admin, o.Operator) })
 			t.Run("the samples are accepted", func(t *testing.T) {
 				g := NewWithT(t)
@@ -190,7 +190,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		g.Expect(deployment.Status.AvailableReplicas).
 			To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
 	}).WithTimeout(waitLimit).Should(Succeed())
-	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
+	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one leader and a standby")
 }
 
 func TestSamplesAreComplete(t *testing.T) {

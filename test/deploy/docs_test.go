@@ -134,11 +134,11 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(warned.texts).To(BeEmpty())
 	var server v1alpha1.DiscordServer
 	g.Expect(pick(objects, "DiscordServer", "company", &server)).To(Succeed())
-	g.Expect(server.Spec.AllowedNamespaces).To(BeNil(), "teams use the group alone")
+	g.Expect(server.Spec.AllowedNamespaces).To(BeNil(), "teams use the group, not the server itself")
 	var group v1alpha1.DiscordGroup
 	g.Expect(pick(objects, "DiscordGroup", "alerts", &group)).To(Succeed())
 	g.Expect(group.Spec.AllowedNamespaces).To(HaveValue(HaveField("From", v1alpha1.FromAll)),
-		"where namespaces are listed, a selector cannot be used")
+		"an operator with --watch-namespaces cannot use a selector")
 	var token corev1.Secret
 	g.Expect(pick(objects, "Secret", server.Spec.TokenSecretRef.Name, &token)).To(Succeed())
 	g.Expect(token.Annotations).To(HaveKeyWithValue(v1alpha1.AllowedServersAnnotation, server.Spec.ServerID))

@@ -129,7 +129,7 @@ func TestDojosAreNotOrphaned(t *testing.T) {
 		return admin.Update(t.Context(), o)
 	}
 	g.Expect(edit("tokyo", "example.org/hold", orphan)).To(refused)
-	g.Expect(edit("stored", orphan)).To(Succeed(), "it has the finalizer already")
+	g.Expect(edit("stored", orphan)).To(Succeed(), "the object already has the finalizer")
 	g.Expect(edit("stored")).To(Succeed())
 
 	for _, policy := range []client.PropagationPolicy{"Foreground", "Background"} {

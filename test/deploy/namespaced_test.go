@@ -139,10 +139,10 @@ func TestNamespaced(t *testing.T) {
 			Should(Equal("True"), "%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 
-	t.Run("a team has no bot of its own", n.refusesServers)
-	t.Run("the operator uses kinds that appear later", n.takesUpKinds)
+	t.Run("a quota refuses a DiscordServer of a team", n.refusesServers)
+	t.Run("the operator uses kinds that are installed after its start", n.takesUpKinds)
 	t.Run("the alerts of each team's Dojo have a channel of their own", func(t *testing.T) { n.showsAlerts(t, tenants) })
-	t.Run("who may connect to a team's pods is bounded", n.confinesTeams)
+	t.Run("NetworkPolicies limit the clients of a team's pods", n.confinesTeams)
 	t.Run("the operator reads no Secret of an unwatched namespace", n.readsNoOtherSecret)
 	t.Run("the garbage collector deletes a Secret that the operator may not delete", n.leavesSecretsToTheGarbageCollector)
 	for _, o := range elsewhere {

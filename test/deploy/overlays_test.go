@@ -135,7 +135,7 @@ func TestOverlays(t *testing.T) {
 		NewWithT(t).Expect(admin.Update(t.Context(), careless, client.DryRunAll)).To(Succeed())
 		NewWithT(t).Expect(warned.texts).
 			To(ContainElement(ContainSubstring("would violate PodSecurity")),
-				"or users would not be warned of a careless overlay")
+				"the API server should warn of a careless overlay")
 		warned.texts = nil
 	}
 	all := variants(t)
@@ -318,7 +318,7 @@ func expectConfined(t *testing.T, o environment.Operator, objects []*unstructure
 		for _, port := range rule.Ports {
 			g.Expect(ports).To(HaveKey(port.Port.String()))
 			g.Expect(port.Port.String() == "metrics" && len(rule.From) == 0).
-				To(BeFalse(), "the metrics are for whom a label lets in")
+				To(BeFalse(), "the metrics port should have a list of clients")
 		}
 	}
 	for _, rule := range policy.Spec.Egress {
@@ -365,7 +365,8 @@ func TestOverlaysDiffer(t *testing.T) {
 			g.Expect(production.Spec.Replicas).To(HaveValue(Equal(int32(2))))
 			c := production.Spec.Template.Spec.Containers[0]
 			g.Expect(c.Args).To(And(ContainElement("--leader-elect"), Not(ContainElement(ContainSubstring("zap")))))
-			g.Expect(c.Resources.Requests.Memory().Equal(*c.Resources.Limits.Memory())).To(BeTrue(), "its memory is set aside")
+			g.Expect(c.Resources.Requests.Memory().Equal(*c.Resources.Limits.Memory())).
+				To(BeTrue(), "the memory request should equal the limit")
 			components, roles := []string{"components/namespaced"}, []string{o.Name}
 			if o == environment.Discord {
 				components = append([]string{"components/namespace-selectors"}, components...)
@@ -376,10 +377,10 @@ func TestOverlaysDiffer(t *testing.T) {
 				// Without these objects, an apply would keep the former rights.
 				var role rbacv1.ClusterRole
 				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
-				g.Expect(role.Rules).To(BeEmpty(), "it may act everywhere")
+				g.Expect(role.Rules).To(BeEmpty(), "no right in all namespaces should remain")
 				var binding rbacv1.ClusterRoleBinding
 				g.Expect(pick(namespaced, "ClusterRoleBinding", name, &binding)).To(Succeed())
-				g.Expect(binding.Subjects).To(BeEmpty(), "it may act everywhere")
+				g.Expect(binding.Subjects).To(BeEmpty(), "no right in all namespaces should remain")
 			}
 		})
 	}

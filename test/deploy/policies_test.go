@@ -305,7 +305,7 @@ func TestServiceAccountsOff(t *testing.T) {
 		g.Expect(unstructured.SetNestedField(changed.Object, value, "spec", field)).To(Succeed())
 		return admin.Update(t.Context(), changed, client.DryRunAll)
 	}
-	g.Expect(update("title", "c")).To(Succeed(), "it has the ServiceAccount already")
+	g.Expect(update("title", "c")).To(Succeed(), "the Dojo already has the ServiceAccount")
 	g.Expect(update("serviceAccountName", "batch")).To(MatchError(ContainSubstring(off)))
 	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
@@ -383,7 +383,7 @@ func TestAdmission(t *testing.T) {
 					}},
 				},
 			},
-		}, client.DryRunAll)).To(Succeed(), "whom the policy does not rule")
+		}, client.DryRunAll)).To(Succeed(), "the policy should not apply to other clients")
 	}
 }
 
@@ -400,7 +400,7 @@ func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name 
 	g.Expect(operator.Patch(t.Context(), secret("-foreign"), label)).To(MatchError(ContainSubstring("with the label")))
 	g.Expect(operator.Delete(t.Context(), secret("-foreign"))).To(MatchError(ContainSubstring("forbidden")))
 	g.Expect(admin.Create(t.Context(), secret("-own"), client.FieldOwner(name))).To(Succeed())
-	g.Expect(operator.Patch(t.Context(), secret("-own"), label)).To(Succeed(), "it has written that")
+	g.Expect(operator.Patch(t.Context(), secret("-own"), label)).To(Succeed(), "the operator wrote this Secret")
 }
 
 func makeNamespace(t *testing.T, admin client.Client, name string, labels map[string]string) {

@@ -62,13 +62,13 @@ func TestUserRoles(t *testing.T) {
 		return missing
 	}).WithTimeout(waitLimit).Should(BeEmpty(), "the roles are not aggregated")
 	g.Eventually(func() bool { return may("dojos-edit", "create", "dojos", "core.jutsu.com", "default") }).
-		WithTimeout(waitLimit).Should(BeTrue(), "of the bindings, which were created in turn, the last counts")
+		WithTimeout(waitLimit).Should(BeTrue(), "the RoleBinding that was created last should count")
 	awaitKinds(t, admin, both...)
 
 	g.Expect(may("dojos-view", "get", "dojos", "core.jutsu.com", "default")).To(BeTrue())
 	g.Expect(may("dojos-view", "create", "dojos", "core.jutsu.com", "default")).To(BeFalse())
 	g.Expect(may("dojos-edit", "create", "dojos", "core.jutsu.com", "default")).To(BeTrue())
-	g.Expect(may("dojos-edit", "get", "secrets", "", "default")).To(BeFalse(), "as the role edit of each cluster would")
+	g.Expect(may("dojos-edit", "get", "secrets", "", "default")).To(BeFalse(), "a role of Dojos should not grant Secrets")
 	none, view, edit := []string{}, []string{"view", "edit", "admin"}, []string{"edit", "admin"}
 	rules := map[string][]string{
 		"get": view, "list": view, "watch": view,

@@ -63,8 +63,8 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 		return err
 	}
 	if deployment != nil {
-		return fmt.Errorf("%s is deployed in the namespace %s: remove it as it was installed",
-			o.Name, o.Namespace)
+		return fmt.Errorf("%s is deployed in the namespace %s, but not by make install: remove it as "+
+			"docs/platform/leaving.md says", o.Name, o.Namespace)
 	}
 	return t.idle(ctx, o)
 }

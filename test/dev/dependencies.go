@@ -43,7 +43,7 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 			return err
 		}
 		if others {
-			say(out, "%s: is there, and left alone", d.name)
+			say(out, "%s: another program has installed it; nothing is changed", d.name)
 			continue
 		}
 		path, err := d.released(ctx)
@@ -62,7 +62,7 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 			return err
 		}
 	}
-	say(out, "Both are there. A Prometheus and an Alertmanager for all namespaces, if you have none: "+
+	say(out, "Both are installed. If you have no Prometheus and no Alertmanager, install them for all namespaces: "+
 		"kubectl apply --server-side -k deploy/samples/monitoring")
 	return nil
 }

@@ -167,7 +167,7 @@ func TestQuickstart(t *testing.T) {
 	c.section(t, installing)
 	before := c.versions(t)
 	c.section(t, installing)
-	g.Expect(c.versions(t)).To(Equal(before), "what is installed twice")
+	g.Expect(c.versions(t)).To(Equal(before), "a second installation should change nothing")
 
 	running, err := quickstart.Commands("How do I run the operators?")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -205,7 +205,7 @@ func TestQuickstart(t *testing.T) {
 	g.Eventually(func() string { return c.prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(waitLimit).
 		ShouldNot(MatchRegexp("dojo-system|discord-system|jutsu-monitoring"))
 	g.Expect(c.prints(t, 0, "kubectl get clusters.postgresql.cnpg.io -o name")).To(ContainSubstring("sendai-jujutsu-high-db"),
-		"the data of a Dojo outlives it")
+		"the database should outlive its Dojo")
 }
 
 func TestRefusals(t *testing.T) {
@@ -229,7 +229,7 @@ func TestRefusals(t *testing.T) {
 	stop := "kubectl -n dojo-system scale deployment dojo-operator --replicas=0"
 	g.Expect(c.prints(t, 1, "make dev")).To(ContainSubstring(stop))
 	c.prints(t, 0, stop)
-	g.Expect(c.prints(t, 1, "make uninstall")).To(ContainSubstring("remove it as it was installed"))
+	g.Expect(c.prints(t, 1, "make uninstall")).To(ContainSubstring("but not by make install"))
 
 	jane, err := c.Cluster.UserKubeconfig("jane")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -239,7 +239,7 @@ func TestRefusals(t *testing.T) {
 	refused := c.prints(t, 1, "make dev", "KUBECONFIG="+jane)
 	g.Expect(refused).To(ContainSubstring("you may not impersonate the ServiceAccount dojo-system/dojo-operator"))
 	grants := regexp.MustCompile(`(?m)^  (kubectl -n \S+ create .*)$`).FindAllStringSubmatch(refused, -1)
-	g.Expect(grants).To(HaveLen(2), "what an administrator does about the first operator")
+	g.Expect(grants).To(HaveLen(2), "the commands for the first operator")
 	for _, operator := range environment.All {
 		for _, grant := range grants {
 			c.prints(t, 0, strings.NewReplacer("dojo-system", operator.Namespace, "dojo-operator", operator.Name, "YOU", "jane").
@@ -278,7 +278,7 @@ func TestDependencies(t *testing.T) {
 	g.Expect(c.Admin.Get(t.Context(), client.ObjectKey{Name: dependenciesToInstall[0].detectedBy}, detectedBy)).To(Succeed())
 	detectedBy.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 	g.Expect(c.Admin.Update(t.Context(), detectedBy)).To(Succeed())
-	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
+	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: another program has installed it"))
 }
 
 func (c *cluster) maySee(t *testing.T, namespace, user string) {

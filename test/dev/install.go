@@ -49,8 +49,9 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 		}
 		say(out, "%s: %s; its namespace is %s", o.Name, counted(objects), o.Namespace)
 	}
-	say(out, "Installed; no pod runs. Next: make dev, or make dev ARGS=--simulate-discord without a bot of your own.\n"+
-		"CloudNativePG and prometheus-operator are missing? make dependencies. To remove it: make uninstall")
+	say(out, "Installed; no pod runs. Next: make dev, or make dev ARGS=--simulate-discord if you have no bot.\n"+
+		"To install CloudNativePG and prometheus-operator if they are missing: make dependencies. "+
+		"To remove the kinds and permissions again: make uninstall")
 	return nil
 }
 
@@ -114,11 +115,11 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 		}
 	}
 	switch {
-	case o.keepKinds && len(users) > 0:
-		say(out, "The kinds stay, and with them %d objects that no operator reconciles now.", len(users))
+	case o.keepKinds:
+		say(out, "Removed. The kinds stay, with %d objects that no operator reconciles now.", len(users))
 	default:
-		say(out, "Removed. What retained databases and Discord channels consist of stays: Clusters of CloudNativePG, "+
-			"channels on Discord.")
+		say(out, "Removed. Databases and Discord objects that were retained still exist, as Clusters of CloudNativePG "+
+			"and on Discord.")
 	}
 	return nil
 }
@@ -132,11 +133,11 @@ func refusal(objects []*unstructured.Unstructured) error {
 	if rest := len(objects) - most; rest > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", rest))
 	}
-	return fmt.Errorf(`refused: the kinds would take these objects along, without an operator that cleans up after them:
+	return fmt.Errorf(`refused: with the kinds, these objects would be deleted, and no operator would clean up after them:
 %s
 Delete them first, while the operators run (make dev):
   kubectl delete dojos,discordchannels,discordroles,discordgroups,discordservers --all --all-namespaces
-Or leave them and their kinds, and remove the rest: make uninstall ARGS=--keep-kinds`, strings.Join(lines, "\n"))
+Or keep the objects and their kinds, and remove the rest: make uninstall ARGS=--keep-kinds`, strings.Join(lines, "\n"))
 }
 
 func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*unstructured.Unstructured, err error) {

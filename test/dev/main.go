@@ -90,11 +90,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.keepKinds && o.command != "uninstall":
-		return nil, errors.New("--keep-kinds belongs to uninstall")
+		return nil, errors.New("--keep-kinds is a flag of uninstall only")
 	case o.command != "run" && (o.namespaces+o.discordListen+o.dojoArgs+o.discordFlags != "" || o.simulateDiscord):
-		return nil, fmt.Errorf("%s takes no flags of run; see --help", o.command)
+		return nil, fmt.Errorf("%s does not take the flags of the command run; see --help", o.command)
 	case o.discordListen != "" && !o.simulateDiscord:
-		return nil, errors.New("--discord-listen takes --simulate-discord as well")
+		return nil, errors.New("--discord-listen requires --simulate-discord")
 	}
 	return o, nil
 }

@@ -34,10 +34,10 @@ func TestParse(t *testing.T) {
 		"":                               `"" is none of install, dependencies, run, uninstall`,
 		"destroy":                        `"destroy" is none of`,
 		"install now":                    `unexpected argument "now"`,
-		"install --keep-kinds":           "--keep-kinds belongs to uninstall",
-		"install --simulate-discord":     "install takes no flags of run",
-		"uninstall --watch-namespaces=a": "uninstall takes no flags of run",
-		"run --discord-listen=:8065":     "--discord-listen takes --simulate-discord as well",
+		"install --keep-kinds":           "--keep-kinds is a flag of uninstall only",
+		"install --simulate-discord":     "install does not take the flags of the command run",
+		"uninstall --watch-namespaces=a": "uninstall does not take the flags of the command run",
+		"run --discord-listen=:8065":     "--discord-listen requires --simulate-discord",
 		"run --unknown":                  "flag provided but not defined",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)

@@ -235,16 +235,16 @@ func (s *session) next() {
 	defer s.mu.Unlock()
 	say(s.out, "\nBoth operators are ready, each with the permissions of its ServiceAccount. In another terminal:\n")
 	if s.discord != nil {
-		say(s.out, "  # the simulated Discord: nothing of it is on the real one. Its page: %s", s.discord.URL())
+		say(s.out, "  # The page of the simulated Discord, which changes nothing on the real Discord: %s", s.discord.URL())
 		say(s.out, "  kubectl create secret generic discord-bot --from-file=token=%s", s.discord.TokenFile())
 	} else {
-		say(s.out, "  # the token of your bot, and the id of your server in deploy/samples/discord/server.yaml")
+		say(s.out, "  # Write your bot's token into FILE, and your server's id into deploy/samples/discord/server.yaml:")
 		say(s.out, "  kubectl create secret generic discord-bot --from-file=token=FILE")
 	}
 	say(s.out, "  kubectl apply -f deploy/samples/discord/server.yaml -f deploy/samples/discord/groups.yaml "+
 		"-f deploy/samples/discord/channels.yaml")
 	say(s.out, "  kubectl apply -f deploy/samples/dojo-postgres.yaml")
-	say(s.out, "\nMore: docs/learn/quickstart.md. Their logs follow. Ctrl-C stops the operators.\n")
+	say(s.out, "\nMore: docs/learn/quickstart.md. The operators' logs follow. Ctrl-C stops the operators.\n")
 }
 
 func (s *session) stop() error {

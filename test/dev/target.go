@@ -91,7 +91,7 @@ func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 	case term.IsTerminal(int(in.Fd())):
 		return ask(in, out, t.context)
 	}
-	return fmt.Errorf("the context %s is not a cluster of this machine. If it is the one that you mean, name it: "+
+	return fmt.Errorf("the context %s may not be a cluster of this machine. To confirm the context, name it: "+
 		"make %s CONTEXT=%s", t.context, makeTarget(o.command), t.context)
 }
 
@@ -103,7 +103,7 @@ func makeTarget(command string) string {
 }
 
 func ask(in io.Reader, out io.Writer, context string) error {
-	_, _ = fmt.Fprintf(out, "This is not a cluster of this machine. Go on with %s? [y/N] ", context)
+	_, _ = fmt.Fprintf(out, "This may not be a cluster of this machine. Go on with %s? [y/N] ", context)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

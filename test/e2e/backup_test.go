@@ -96,7 +96,7 @@ spec:
 		Expect(err).NotTo(HaveOccurred())
 		measured("after %s without the object store: %s", time.Since(began), message)
 		last := w.lastBackup(ctx)
-		Expect(last).NotTo(BeEmpty(), "what has completed stays")
+		Expect(last).NotTo(BeEmpty(), "the status should keep the last completed Backup")
 		w.awaitReady(ctx, "sapporo")
 		Eventually(ctx, w.firing).WithTimeout(eventually).Should(ConsistOf("DojoBackupFailed"))
 		measured("the alert fires %s after the object store has gone", time.Since(began))
@@ -135,7 +135,7 @@ spec:
 			d, err := w.dojo(ctx, "sapporo")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(d.Status.Database.LastBackup.Time.Time).To(BeTemporally(">", written))
-		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
+		}).WithTimeout(eventually).Should(Succeed(), "a Backup after the write, which archives the WAL until then")
 		began := time.Now()
 		w.runDocumented(ctx, "restore.md", "Beside the Dojo (point-in-time recovery)", "sapporo",
 			"02:45", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
@@ -144,7 +144,7 @@ spec:
 		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))
 		now, err := w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(now).To(HaveLen(len(then)+1), "the first Dojo goes on")
+		Expect(now).To(HaveLen(len(then)+1), "the first Dojo should keep both rows")
 		past, err := w.dojo(ctx, "sapporo-past")
 		Expect(err).NotTo(HaveOccurred())
 		first, err := w.dojo(ctx, "sapporo")
@@ -201,7 +201,7 @@ spec:
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fails("nameless", corev1api.ReasonDatabaseNotRestored)).To(ContainSubstring(d.Status.Database.Name))
-		Expect(w.existing(ctx, "nameless-db")).To(ConsistOf("Cluster", "DatabaseRole"), "and no Database")
+		Expect(w.existing(ctx, "nameless-db")).To(ConsistOf("Cluster", "DatabaseRole"), "no Database should exist")
 		fails("backupless", corev1api.ReasonBackupNotUsable)
 		Expect(w.existing(ctx, "backupless-db")).To(BeEmpty())
 		for _, name := range []string{"future", "nameless", "backupless"} {
@@ -230,7 +230,7 @@ spec:
 		measured("a final backup without the object store: %s", message)
 		Expect(w.existing(ctx, "sapporo-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
 
-		step("bring the object store back, and do what the message says")
+		step("bring the object store back, and follow the message")
 		w.scaleStore(ctx, 1)
 		began := time.Now()
 		failed := w.finalBackup(ctx)
@@ -251,9 +251,9 @@ spec:
 		measured("restored from the final backup, and Ready again: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo")
 		Expect(w.weapons(ctx, "sapporo")).To(ConsistOf(kept))
-		Expect(w.addWeapon(ctx, "sapporo", "new", "Playful Cloud")).To(Succeed(), "it is a database like any other")
+		Expect(w.addWeapon(ctx, "sapporo", "new", "Playful Cloud")).To(Succeed(), "the restored database accepts writes")
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).Should(HavePrefix("True "))
-		Expect(w.clusterCondition(ctx, "ContinuousArchiving")).To(HavePrefix("True "), "into a place of its own")
+		Expect(w.clusterCondition(ctx, "ContinuousArchiving")).To(HavePrefix("True "), "the WAL should go to a new path")
 	}, SpecTimeout(10*time.Minute))
 })
 
@@ -288,7 +288,7 @@ func (w *world) awaitStore(ctx context.Context, replicas int32) {
 		store := &appsv1.Deployment{}
 		err := k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "store"}, store)
 		return store.Status, err
-	}).Should(And(HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)), "the object store")
+	}).Should(And(HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)), "replicas of the object store")
 }
 
 func (w *world) backupSucceeded(ctx context.Context, dojo string) (string, error) {

@@ -40,7 +40,7 @@ spec:
 
 	It("stays when a user tries to delete a Dojo that has deletionProtection", func(ctx SpecContext) {
 		_, err := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
-		Expect(err).To(MatchError(ContainSubstring("deletionProtection")), "and how it is lifted")
+		Expect(err).To(MatchError(ContainSubstring("deletionProtection")), "the error should name the field")
 		Consistently(ctx, w.dojo).WithArguments("ijichi").Should(HaveField("DeletionTimestamp", BeNil()))
 		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(1))
 	}, SpecTimeout(5*time.Minute))
@@ -56,7 +56,7 @@ spec:
 		w.awaitReady(ctx, "ijichi")
 	}
 
-	It("is replaced by an empty Cluster only after a user accepts the loss of the data", func(ctx SpecContext) {
+	It("is lost with its Cluster, which is created again only after a user accepts the loss", func(ctx SpecContext) {
 		rotate(ctx) // a rotation creates a second login, which the Dojo now uses
 		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
 		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
@@ -89,7 +89,7 @@ spec:
 		d, err := w.dojo(ctx, "ijichi")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(w.psql(ctx, "ijichi", "ijichi-db-rw", "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'")).
-			To(Equal(d.Status.Database.Name), "everything belongs to the owner")
+			To(Equal(d.Status.Database.Name), "the owner should own all tables")
 	}, SpecTimeout(10*time.Minute))
 
 	It("is deleted with its namespace, even if the Dojo has deletionProtection", func(ctx SpecContext) {

@@ -71,7 +71,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 				"time without an answer was %d ms", former, newer, application, time.Since(began), visits.Failures,
 				visits.Failures+visits.Answers, visits.LongestMS)
 		}
-		Expect(w.visits(ctx, "hakone-retries")).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(w.visits(ctx, "hakone-retries")).To(HaveField("Failures", 0), "the field Last has the last failure")
 		Expect(w.weapons(ctx, "hakone")).To(HaveLen(1))
 	}, SpecTimeout(20*time.Minute))
 })

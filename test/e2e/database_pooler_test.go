@@ -67,7 +67,7 @@ spec:
 		Eventually(ctx, w.primary).WithArguments("kadic-db").WithTimeout(eventually).
 			Should(And(Not(BeEmpty()), Not(Equal(primary)), Not(Equal("pending"))), "another instance takes over")
 		before := writer.added()
-		Eventually(ctx, writer.added).WithTimeout(eventually).Should(BeNumerically(">", before+20), "writes go on")
+		Eventually(ctx, writer.added).WithTimeout(eventually).Should(BeNumerically(">", before+20), "writes should continue")
 		acknowledged, outage := writer.stop()
 		measured("behind PgBouncer, the primary's pod deleted: writes waited for %s, %d were acknowledged", outage,
 			len(acknowledged))
@@ -99,7 +99,7 @@ spec:
 		visits, err := w.visits(ctx, "kadic")
 		Expect(err).NotTo(HaveOccurred())
 		measured("a rotation and no PgBouncer: %d of %d requests failed", visits.Failures, visits.Failures+visits.Answers)
-		Expect(visits).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(visits).To(HaveField("Failures", 0), "the field Last has the last failure")
 	}, SpecTimeout(10*time.Minute))
 })
 

@@ -58,11 +58,11 @@ spec:
 			Eventually(ctx, w.primary).WithArguments("naha-db").WithTimeout(eventually).
 				Should(And(Not(BeEmpty()), Not(Equal(primary)), Not(Equal("pending"))), "another instance takes over")
 			before := writer.added()
-			Eventually(ctx, writer.added).WithTimeout(eventually).Should(BeNumerically(">", before+20), "writes go on")
+			Eventually(ctx, writer.added).WithTimeout(eventually).Should(BeNumerically(">", before+20), "writes should continue")
 			acknowledged, outage := writer.stop()
 			measured("%s: writes waited for %s, %d were acknowledged", how, outage, len(acknowledged))
 			Expect(outage).To(BeNumerically("<", maxOutage))
-			Eventually(ctx, seen).Should(ContainElement(corev1api.ReasonDatabaseUnreachable), "the Dojo says so")
+			Eventually(ctx, seen).Should(ContainElement(corev1api.ReasonDatabaseUnreachable), "the Dojo reports the outage")
 			w.awaitReady(ctx, "naha")
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
@@ -71,7 +71,7 @@ spec:
 				ids[weapon.ID] = true
 			}
 			for _, id := range acknowledged {
-				Expect(ids).To(HaveKey(id), "a write was acknowledged and is lost")
+				Expect(ids).To(HaveKey(id), "an acknowledged write is lost")
 			}
 		}
 
@@ -109,7 +109,7 @@ spec:
 				measured("rotation to %s: the former login is gone after %s, %d of %d requests failed, "+
 					"the longest time without an answer was %d ms", login, time.Since(began),
 					visits.Failures, visits.Failures+visits.Answers, visits.LongestMS)
-				Expect(visits).To(HaveField("Failures", 0), "and Last says how one failed")
+				Expect(visits).To(HaveField("Failures", 0), "the field Last has the last failure")
 			}
 		}, SpecTimeout(15*time.Minute))
 
@@ -126,7 +126,7 @@ spec:
 			ran, err := w.schemaJob(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
 			w.runDocumented(ctx, "database.md", "When does SQL run?", "naha")
-			Eventually(ctx, w.schemaJob).WithArguments("naha").Should(And(Not(BeEmpty()), Not(Equal(ran))), "another Job")
+			Eventually(ctx, w.schemaJob).WithArguments("naha").Should(And(Not(BeEmpty()), Not(Equal(ran))), "a new Job runs")
 			w.awaitReady(ctx, "naha")
 		}, SpecTimeout(5*time.Minute))
 

@@ -61,7 +61,7 @@ spec:
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(20*time.Minute)) // includes BeforeAll, which may build the image of Postgres 17
 
-	It("serves the former version again if a user reverts it while the new image cannot be pulled", func(ctx SpecContext) {
+	It("serves the former version if a user reverts to it while the new image cannot be pulled", func(ctx SpecContext) {
 		Expect(w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")).
 			Error().NotTo(HaveOccurred())
 		setVersion(ctx, "16") // there is no image of Postgres 16
@@ -82,7 +82,7 @@ spec:
 
 	// If the operator wrote the former version to the Cluster after pg_upgrade has begun,
 	// CloudNativePG would delete the Job and leave data that the former version cannot read.
-	It("completes with the new version even if a user reverts it during or after pg_upgrade", func(ctx SpecContext) {
+	It("completes even if a user reverts the version during or after pg_upgrade", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
 		}
@@ -177,7 +177,7 @@ spec:
 		Eventually(ctx, func(ctx context.Context) bool {
 			_, err := w.postgres(ctx, "Backup", before)
 			return apierrors.IsNotFound(err)
-		}).WithTimeout(eventually).Should(BeTrue(), "the plugin deletes what is not under the new serverName")
+		}).WithTimeout(eventually).Should(BeTrue(), "the plugin should delete Backups of the former serverName")
 		upgraded, err := w.dojo(ctx, "toji")
 		Expect(err).NotTo(HaveOccurred())
 		began = time.Now()
@@ -190,7 +190,7 @@ spec:
 		Expect(w.dojo(ctx, "toji-past")).To(HaveField("Status.Database.Version", "15"))
 		Expect(w.dojo(ctx, "toji")).To(HaveField("Status.Database.Version", "17"))
 
-		step("a restored database is upgraded like any other")
+		step("upgrade the restored database")
 		w.patch(ctx, "toji-past", `{"spec":{"postgres":{"cluster":{"version":"17",
 			"backup":{"plugin":{"parameters":{"serverName":"toji-past-db-17"}}}}}}}`)
 		Eventually(ctx, w.dojo).WithArguments("toji-past").WithTimeout(2 * eventually).

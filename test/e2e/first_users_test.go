@@ -74,7 +74,7 @@ spec:
 			Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType,
 				[]byte(`{"stringData":{"password":"cursed-speech-2026"}}`)))).To(Succeed())
 
-			step("the pods are replaced by some that know it, and no user notices")
+			step("new pods with the new password replace the former pods")
 			changed := time.Now()
 			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(eventually).
 				Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
@@ -87,7 +87,7 @@ spec:
 
 		It("post an alert in their channel when they break, and a resolved message after the repair", func(ctx SpecContext) {
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
-				Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
+				Should(HavePrefix("True ImagePullBackOff: "), "the status should name the error")
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).
 				Should(HavePrefix("True "))
 			broken, err := w.dojo(ctx, "broken")
@@ -99,7 +99,7 @@ spec:
 				HaveField("Title", "🔥 "+title), HaveField("Description", And(ContainSubstring("[Silence it]("),
 					HaveSuffix(" · [Runbook](https://docs.example.org/reasons.md#imagepullbackoff)"))))))))
 
-			step("fix it")
+			step("repair the broken Dojo")
 			w.patch(ctx, "broken", `{"spec":{"image":null}}`)
 			w.awaitReady(ctx, "broken")
 			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).

@@ -101,7 +101,7 @@ spec:
 		weapons, err := w.weapons(ctx, "nagoya")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(weapons).To(And(HaveLen(1000), ContainElement(weapon{"1000", "Cursed Tool"})))
-		Expect(w.addWeapon(ctx, "nagoya", "new", "Black Rope")).To(Succeed(), "the table is the Dojo's own")
+		Expect(w.addWeapon(ctx, "nagoya", "new", "Black Rope")).To(Succeed(), "the Dojo should own the table")
 		cluster, err := w.postgres(ctx, "Cluster", "nagoya-db")
 		Expect(err).NotTo(HaveOccurred())
 		text, err := cluster.MarshalJSON()
@@ -110,7 +110,7 @@ spec:
 		origin, _, _ := unstructured.NestedString(cluster.Object, "metadata", "annotations", corev1api.OriginAnnotation)
 		Expect(origin).To(Equal("Secret nagoya-source"))
 
-		step("Postgres starts again, with CloudNativePG setting the password of the owner whenever it does")
+		step("restart Postgres: CloudNativePG sets the owner's password at each start")
 		Expect(w.runDocumented(ctx, "failover.md", "How do I rehearse a failover?", "nagoya")).
 			To(ContainSubstring(`pod "nagoya-db-1" deleted`))
 		Eventually(ctx, func() error { return w.addWeapon(ctx, "nagoya", rand.Text(), "Black Rope") }).

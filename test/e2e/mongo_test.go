@@ -131,7 +131,8 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "dojo-app"}, secret)).To(Succeed())
 		Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType,
 			[]byte(`{"stringData":{"password":"`+rotated+`"}}`)))).To(Succeed())
-		Eventually(ctx, w.mayLogIn).WithArguments(rotated).WithTimeout(eventually).Should(BeTrue(), "Postgres has it")
+		Eventually(ctx, w.mayLogIn).WithArguments(rotated).WithTimeout(eventually).
+			Should(BeTrue(), "Postgres should accept the new password")
 		began := time.Now()
 		w.writeMongoSecret(ctx, rotated)
 		Eventually(ctx, w.podsOf).WithArguments("osaka").WithTimeout(eventually).
@@ -141,7 +142,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		Expect(err).NotTo(HaveOccurred())
 		measured("rotation with MongoDB's protocol: %s, %d of %d requests failed", time.Since(began), visits.Failures,
 			visits.Failures+visits.Answers)
-		Expect(visits).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(visits).To(HaveField("Failures", 0), "the field Last has the last failure")
 		Expect(w.addWeapon(ctx, "osaka", second.ID, second.Name)).To(Succeed())
 		awaitWeapons(ctx, first, second)
 	}, SpecTimeout(10*time.Minute))

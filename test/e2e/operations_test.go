@@ -52,7 +52,7 @@ spec:
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}})
 		})
 		w.awaitReplicas(ctx, "kyoto", "3/3")
-		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "the field Last has the last failure")
 	}, SpecTimeout(5*time.Minute))
 
 	It("rolls out a new image without a failed request", func(ctx SpecContext) {
@@ -64,10 +64,10 @@ spec:
 		pods, err := w.pods(ctx, "kyoto")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(HaveEach(HaveField("Spec.Containers", HaveEach(HaveField("Image", image)))))
-		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", before.Failures), "and Last says how one failed")
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", before.Failures), "the field Last has the last failure")
 	}, SpecTimeout(5*time.Minute))
 
-	It("leaves a drained node one pod at a time, without a failed request", func(ctx SpecContext) {
+	It("delays evictions by its budget, and replaces evicted pods without a failed request", func(ctx SpecContext) {
 		before := w.podNames(ctx, "kyoto")
 		failures, err := w.visits(ctx, "kyoto")
 		Expect(err).NotTo(HaveOccurred())
@@ -83,11 +83,11 @@ spec:
 				return client.IgnoreNotFound(err)
 			}).WithTimeout(eventually).Should(Succeed())
 		}
-		Expect(refused).To(BeNumerically(">", 0), "the budget has held up the drain at least once")
+		Expect(refused).To(BeNumerically(">", 0), "the budget should refuse an eviction at least once")
 		Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "kyoto") }).WithTimeout(eventually).
 			Should(And(HaveLen(len(before)), Not(ContainElements(before))), "all pods are new")
 		w.awaitReady(ctx, "kyoto")
-		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", failures.Failures), "and Last says how one failed")
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", failures.Failures), "the field Last has the last failure")
 	}, SpecTimeout(5*time.Minute))
 
 	It("is still reconciled after the leaders of both operators were killed", func(ctx SpecContext) {

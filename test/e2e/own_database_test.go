@@ -63,7 +63,7 @@ spec:
 	It("serves with its former pods and reports the error when its new image does not exist", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"image":"jutsu/no-such-image:1"}}`)
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
-			Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
+			Should(HavePrefix("True ImagePullBackOff: "), "the status should name the error")
 		Expect(w.weapons(ctx, "sendai")).To(HaveLen(2))
 		w.patch(ctx, "sendai", `{"spec":{"image":null}}`)
 		w.awaitReady(ctx, "sendai")
@@ -127,7 +127,7 @@ spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {nam
 		Expect(w.weapons(ctx, "tokyo")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
 
 		step("try to get into Tokyo's database with Kyoto's credentials")
-		Expect(w.queryAs(ctx, "kyoto", "kyoto")).To(Equal("1"), "the way itself works: Kyoto counts its own weapons")
+		Expect(w.queryAs(ctx, "kyoto", "kyoto")).To(Equal("1"), "Kyoto should count its own weapons")
 		Expect(w.queryAs(ctx, "kyoto", "tokyo")).To(ContainSubstring("permission denied for database"))
 
 		step("delete both: Tokyo with its data, Kyoto without")
@@ -146,7 +146,7 @@ spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {nam
 			Expect(w.postgres(ctx, kind, "kyoto-db")).NotTo(BeNil())
 		}
 
-		step("make both again: Kyoto finds its weapons, Tokyo begins anew")
+		step("create both again: Kyoto finds its weapons, Tokyo has none")
 		w.apply(ctx, both)
 		w.awaitReady(ctx, "tokyo")
 		w.awaitReady(ctx, "kyoto")

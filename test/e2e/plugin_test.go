@@ -97,7 +97,7 @@ func (w *world) expectRestored(ctx context.Context, dojo string) {
 	Expect(w.weapons(ctx, dojo)).To(ConsistOf(weapon{"before", "Inverted Spear of Heaven"}, weapon{"after", "Split Soul Katana"}))
 	w.awaitReady(ctx, dojo)
 
-	step("go back to a moment")
+	step("restore the database to a point in time")
 	w.kubectlDojo(ctx, "backup", dojo, "--wait", "-y")
 	began = time.Now()
 	Expect(w.kubectlDojo(ctx, "restore", dojo, "--to", moment.Format(time.RFC3339Nano), "-y", "--confirm", dojo)).

@@ -70,7 +70,7 @@ spec:
 		Expect(err).NotTo(HaveOccurred())
 		measured("release step %q: begun %d, completed 1; %d of %d requests failed so far", name, begun, visits.Failures,
 			visits.Failures+visits.Answers)
-		Expect(visits).To(HaveField("Failures", 0), "and Last says how one failed")
+		Expect(visits).To(HaveField("Failures", 0), "the field Last has the last failure")
 	}
 
 	It("completes the step exactly once when the operator's leader is killed while the step runs", func(ctx SpecContext) {

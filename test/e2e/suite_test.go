@@ -107,7 +107,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 func findCluster(ctx context.Context) (kubeconfig, registry string) {
 	if kubeconfig = os.Getenv(kubeconfigFile); kubeconfig != "" {
 		registry = os.Getenv(registryAddress)
-		Expect(registry).NotTo(BeEmpty(), "%s has to say where the cluster of %s pulls images from", registryAddress,
+		Expect(registry).NotTo(BeEmpty(), "%s must name the registry of the cluster in %s", registryAddress,
 			kubeconfigFile)
 		return kubeconfig, registry
 	}
@@ -119,7 +119,7 @@ func findCluster(ctx context.Context) (kubeconfig, registry string) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(ownCluster.Stop()).To(Succeed())
-		Expect(cluster.Traces(ctx)).To(BeEmpty(), "what is left on the machine")
+		Expect(cluster.Traces(ctx)).To(BeEmpty(), "nothing should be left on the machine")
 	}, NodeTimeout(eventually))
 	return ownCluster.Control.Kubeconfig(), ownCluster.Registry()
 }

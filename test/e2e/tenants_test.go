@@ -38,7 +38,7 @@ var _ = Describe("Two teams that share one Discord server, as in the sample", lo
 		Expect(channelsOnDiscord(ctx, TenantsGuild)).To(ConsistOf(HaveField("Name", "Alerts"),
 			HaveField("Name", a.name+"-alerts"), HaveField("Name", b.name+"-alerts")))
 
-		step("they fix it")
+		step("each team repairs its Dojo")
 		for _, t := range both {
 			t.patch(ctx, t.name, `{"spec":{"image":null}}`)
 		}

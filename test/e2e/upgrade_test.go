@@ -87,7 +87,7 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	failed := after.Failures - before.Failures
 	measured("%s: %s, %d of %d requests failed, the longest time without an answer so far was %d ms", what, took, failed,
 		failed+after.Answers-before.Answers, after.LongestMS)
-	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
+	Expect(after).To(HaveField("Failures", 0), "the field Last has the last failure")
 }
 
 // replaceVersion expects that the new version works, and does not rewrite existing objects.

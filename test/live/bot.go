@@ -73,7 +73,7 @@ func (b *bot) once(ctx context.Context, method, path string, body any) (r respon
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
 	if err != nil {
-		return r, 0, errors.New("the connection ends in the answer")
+		return r, 0, errors.New("the connection ended in the middle of the answer")
 	}
 	r.status = answer.StatusCode
 	if json.Unmarshal(text, &r.body) != nil {

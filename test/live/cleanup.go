@@ -38,8 +38,8 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 			name, _ := own.own(id)
 			left = append(left, name+" ("+id+")")
 		}
-		return errors.Join(fmt.Errorf("%w. Delete these by hand, whose names begin with %s: %s", errIncomplete, own.prefix,
-			strings.Join(left, ", ")), errs)
+		return errors.Join(fmt.Errorf("%w. Delete by hand the objects whose names begin with %s: %s", errIncomplete,
+			own.prefix, strings.Join(left, ", ")), errs)
 	}
 	return nil
 }

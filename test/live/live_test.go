@@ -95,7 +95,7 @@ func TestIncompleteCleanUp(t *testing.T) {
 	defer p.close()
 	b := &bot{apiURL: p.apiURL(), token: simulated.token}
 	g.Expect(cleanUp(t.Context(), b, own)).To(MatchError(And(
-		ContainSubstring("Delete these by hand, whose names begin with "+own.prefix+": category ("+id+")"),
+		ContainSubstring("Delete by hand the objects whose names begin with "+own.prefix+": category ("+id+")"),
 		ContainSubstring("DELETE /channels/"+id+": status 403"))))
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }
@@ -161,7 +161,7 @@ func TestPlan(t *testing.T) {
 	d.CreateChannelByHand(simulated.guild, discordtest.Channel{Name: "jutsu-live-0123abcd-alerts"})
 	text, err = plan()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(text).To(MatchRegexp(`A killed run has left this. Delete it by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
+	g.Expect(text).To(MatchRegexp(`A killed run has left these objects. Delete them by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
 
 	for _, r := range before.roles {
 		if r.Name == "operator" {

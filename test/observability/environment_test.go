@@ -181,7 +181,7 @@ func (s *stage) exerciseOperators(t *testing.T) {
 		g.Expect(client.IgnoreNotFound(
 			s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alerts"}, gone))).To(Succeed())
 		g.Expect(gone.Name).To(BeEmpty())
-	}).WithTimeout(waitLimit).Should(Succeed(), "what a day leaves")
+	}).WithTimeout(waitLimit).Should(Succeed(), "the operators should process all changes")
 }
 
 func named(name string) metav1.ObjectMeta {

@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 			g := NewWithT(t)
 			objects, links := withoutKinds(renderWithDocs(t, o)), 0
 			for _, object := range objects {
-				g.Expect(object.GetName()).NotTo(Equal("docs-url"), "the setting is not installed")
+				g.Expect(object.GetName()).NotTo(Equal("docs-url"), "the manifests should not have the setting")
 				for _, link := range address.FindAllString(asText(t, object), -1) {
 					if path, ours := strings.CutPrefix(link, docsURL+"/"); ours {
 						follow(t, path)

@@ -20,7 +20,7 @@ func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
 	s.exerciseOperators(t)
-	t.Run("kubectl shows what docs/kubectl.md says", s.kubectl)
+	t.Run("kubectl prints the output that docs/kubectl.md shows", s.kubectl)
 	for _, d := range dashboards(t) {
 		t.Run(d.Title, func(t *testing.T) {
 			t.Run("every panel has data", func(t *testing.T) { s.everyPanelHasData(t, d) })

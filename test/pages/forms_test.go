@@ -74,7 +74,7 @@ func TestFormsOfIssues(t *testing.T) {
 				}
 				a := e.Attributes
 				if ids[e.ID] || labels[a.Label] || e.ID == "" || a.Label == "" {
-					t.Errorf("id and label have to be there, and no other element's: %+v", e)
+					t.Errorf("an element needs a unique id and a unique label: %+v", e)
 				}
 				ids[e.ID], labels[a.Label] = true, true
 				chosen := slices.Contains([]string{"dropdown", "checkboxes"}, e.Type)
@@ -83,7 +83,7 @@ func TestFormsOfIssues(t *testing.T) {
 				}
 			}
 			if len(ids) == 0 {
-				t.Error("asks for nothing")
+				t.Error("the form asks for nothing")
 			}
 		})
 	}

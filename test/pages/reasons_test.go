@@ -197,7 +197,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-var loss = regexp.MustCompile(`\bloses |\b(is|are) then lost|the data is lost`)
+var loss = regexp.MustCompile(`\bloses |\b(is|are) then lost|the data (is|can be) lost`)
 
 // In a message, a solution that loses data comes last.
 func TestLossComesLast(t *testing.T) {

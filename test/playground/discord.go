@@ -31,7 +31,7 @@ func (o *options) realDiscord() bool { return o.discordServerID != "" }
 
 func (o *options) discordPlan() string {
 	if o.realDiscord() {
-		return "nothing for Discord, since a real one is used"
+		return "no simulated Discord, since a real one is used"
 	}
 	return "a simulated Discord"
 }
@@ -93,7 +93,8 @@ func (d discordFacts) description() string {
 	if d.page != "" {
 		return d.address() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
-	return d.address() + " is the REAL one. What this run creates there is deleted at its end."
+	return d.address() + " is the REAL one. At its end, this run deletes what it has created there, " +
+		"except retained objects."
 }
 
 func (d discordFacts) bot() bot {

@@ -94,7 +94,7 @@ func TestWithBot(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(object(t, test.objects[0]), objects[0]); diff != "" {
-				t.Errorf("the objects that it was given are changed:\n%s", diff)
+				t.Errorf("withBot has changed its arguments:\n%s", diff)
 			}
 		})
 	}
@@ -127,10 +127,10 @@ func TestByPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			deleted, kept := byPolicy([]unstructured.Unstructured{*object(t, test.object)})
 			if diff := cmp.Diff(test.deleted, deleted); diff != "" {
-				t.Errorf("what goes (-want +got):\n%s", diff)
+				t.Errorf("deleted (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.kept, kept); diff != "" {
-				t.Errorf("what stays (-want +got):\n%s", diff)
+				t.Errorf("kept (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func dojoHints(f facts) []hint {
 			"kubectl get all,secrets,poddisruptionbudgets",
 			"kubectl describe dojo tokyo-jujutsu-high",
 		}},
-		{"Watch it, best in a terminal of its own:", []string{
+		{"Watch the Dojos, best in another terminal:", []string{
 			"kubectl get dojos -o wide --watch",
 		}},
 		{"Scale one Dojo to 5 pods and another one to 0; both become Ready again:", []string{
@@ -48,11 +48,11 @@ func dojoHints(f facts) []hint {
 			"kubectl set image deployment tokyo-jujutsu-high dojo=nginx",
 			"kubectl delete service,secret -l app.kubernetes.io/instance=tokyo-jujutsu-high",
 		}},
-		{"Break it: take a key out of the credentials, and put it back:", []string{
+		{"Remove a key from the credentials, and put it back:", []string{
 			`kubectl patch secret dojo-app --type=json -p '[{"op":"remove","path":"/data/host"}]'`,
 			`kubectl patch secret dojo-app -p '{"stringData":{"host":"dojo-rw"}}'`,
 		}},
-		{"Request what is not possible: refused immediately, or accepted and Degraded until it is fixed:", []string{
+		{"Request what is not possible; it is refused at once, or the Dojo is Degraded until you correct it:", []string{
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title":" "}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"}}'`,
@@ -63,22 +63,23 @@ func dojoHints(f facts) []hint {
 			grantMetrics("metrics", "dojo-operator"),
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.MetricsURL() + " | grep ^dojo_",
 		}},
-		{"See the database of sendai-jujutsu-high, request a new password, and a second instance (of the stand-in):",
+		{"See the database of sendai-jujutsu-high, rotate its password, and add a second instance; " +
+			"a stand-in plays CloudNativePG:",
 			[]string{
 				"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
 				"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
 				`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
 			}},
-		{"See where its alerts are sent. Prometheus and Alertmanager do not run here; their objects exist:", []string{
+		{"See where that Dojo's alerts are sent. Prometheus and Alertmanager do not run here; their objects exist:", []string{
 			"kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts}{\"\\n\"}'",
 			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs " +
 				"-l app.kubernetes.io/instance=sendai-jujutsu-high",
 		}},
-		{"Delete it; its data is retained, as its reclaimPolicy says, and a new Dojo with its name takes it over:", []string{
+		{"Delete that Dojo. Its reclaimPolicy retains the data, which a new Dojo of the same name takes over:", []string{
 			"kubectl delete dojo sendai-jujutsu-high",
 			"kubectl apply -f " + f.sample,
 		}},
-		{"Delete it; its children are deleted with it:", []string{
+		{"Delete a Dojo; its children are deleted with it:", []string{
 			"kubectl delete dojo kyoto-jujutsu-high",
 		}},
 	}
@@ -99,7 +100,7 @@ func hintsText(f facts, kubeconfig string) (string, error) {
 
     export KUBECONFIG=%s
 
-A Dojo with its own database and alerts in Discord takes these lines (%s).
+A Dojo with its own database and alerts in Discord needs these lines (%s).
 %s
 
 `, kubeconfig, postgresSample, standInNote)

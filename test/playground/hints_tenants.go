@@ -27,7 +27,7 @@ func tenantHints(f facts) []hint {
 		}},
 		{"Take the grant back: nothing is deleted, and the teams' channels say what is not allowed. Then grant it again:",
 			[]string{share("Same"), share("All")}},
-		{"Exceed a team's share: its ResourceQuota allows no bot of its own:", []string{
+		{"Exceed a team's share; the team's ResourceQuota allows no DiscordServer:", []string{
 			`echo '{"apiVersion":"discord.jutsu.com/v1alpha1","kind":"DiscordServer","metadata":{"name":"own"},` +
 				`"spec":{"tokenSecretRef":{"name":"bot"},"serverId":"` + f.server.serverID + `"}}' | kubectl -n team-a create -f -`,
 		}},

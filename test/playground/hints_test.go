@@ -194,7 +194,7 @@ func TestHints(t *testing.T) {
 
 	hints := p.hints(t)
 	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindStringSubmatch(hints)
-	g.Expect(admin).NotTo(BeNil(), "a call as a bot that may do everything")
+	g.Expect(admin).NotTo(BeNil(), "a hint should use the administrator's token")
 	t.Setenv("ADMIN_TOKEN_FILE", admin[1])
 	t.Setenv("API", admin[2])
 
@@ -212,7 +212,7 @@ func TestHints(t *testing.T) {
 		delete(untried, beginning)
 		try(t, g, command, checks[beginning])
 	}
-	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
+	g.Expect(untried).To(BeEmpty(), "every check should belong to a hint")
 	// Without a logger, controller-runtime writes a warning to stderr after half a minute.
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
@@ -283,11 +283,11 @@ func try(t *testing.T, g *WithT, command string, c check) {
 		return output
 	}
 	if c.endless || c.lags {
-		g.Eventually(run).WithTimeout(waitLimit).Should(MatchRegexp(c.prints), "what `%s` prints", command)
+		g.Eventually(run).WithTimeout(waitLimit).Should(MatchRegexp(c.prints), "the output of `%s`", command)
 	} else {
-		g.Expect(run()).To(MatchRegexp(c.prints), "what `%s` prints", command)
+		g.Expect(run()).To(MatchRegexp(c.prints), "the output of `%s`", command)
 	}
-	g.Expect(err != nil).To(Equal(c.fails || c.endless), "whether `%s` fails (%v): %s", command, err, output)
+	g.Expect(err != nil).To(Equal(c.fails || c.endless), "the exit status of `%s` (%v): %s", command, err, output)
 	if c.then != "" {
 		g.Eventually(func() string {
 			output, _ := shell(c.then, limit)

@@ -42,7 +42,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
 	flags.BoolVar(&o.once, "once", false,
-		"exit as soon as all samples are Ready, with exit status 0; or 1 and the reason, after --timeout")
+		"exit with status 0 as soon as all samples are Ready, or with status 1 and the reason after --timeout")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to become Ready, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")
 	flags.StringVar(&o.discordTokenFile, "discord-token-file", "",
@@ -71,9 +71,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 func (o *options) validateDiscord() error {
 	switch {
 	case (o.discordTokenFile == "") != (o.discordServerID == ""):
-		return errors.New("--discord-token-file and --discord-server-id go together: for the real Discord")
+		return errors.New("--discord-token-file and --discord-server-id go together: give both to use the real Discord")
 	case o.discordAPIURL != "" && !o.realDiscord():
-		return errors.New("--discord-api-url takes --discord-token-file and --discord-server-id as well")
+		return errors.New("--discord-api-url requires --discord-token-file and --discord-server-id")
 	case !o.realDiscord():
 		return nil
 	case !regexp.MustCompile(`^[1-9][0-9]{5,19}$`).MatchString(o.discordServerID):

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 			}},
 		"a server without a token":       {args: []string{server}, err: "go together"},
 		"a token without a server":       {args: []string{"--discord-token-file=token"}, err: "go together"},
-		"an API address without a token": {args: []string{"--discord-api-url=http://localhost"}, err: "as well"},
+		"an API address without a token": {args: []string{"--discord-api-url=http://localhost"}, err: "--discord-api-url requires"},
 		"a server's name instead of its id": {args: []string{"--discord-token-file=token", "--discord-server-id=jujutsu"},
 			err: "must be the id of a Discord server"},
 		"a missing file":         {args: []string{"--discord-token-file=none", server}, err: "no such file"},

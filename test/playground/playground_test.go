@@ -112,7 +112,7 @@ func TestTwoPlaygroundsInParallel(t *testing.T) {
 	first, second := startPlayground(t, "--once"), startPlayground(t, "--once")
 	for _, p := range []*playground{first, second} {
 		g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
-		g.Expect(p).To(gbytes.Say(`STAND-IN: no containers run here, so CloudNativePG is played`))
+		g.Expect(p).To(gbytes.Say(`STAND-IN: no containers run here, so a program`))
 		g.Expect(string(p.Out.Contents())).To(And(
 			ContainSubstring("This is a simulation: nothing of it is on the real Discord."),
 			ContainSubstring("dojo/tokyo-jujutsu-high Ready=True 3/3 Reconciled"),

@@ -31,8 +31,8 @@ import (
 
 const postgresSample = "deploy/samples/dojo-postgres.yaml"
 
-const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
-	"Its kinds are real, Postgres is not."
+const standInNote = "STAND-IN: no containers run here, so a program (test/testcluster/cnpgtest) plays CloudNativePG. " +
+	"The kinds of CloudNativePG are real, Postgres is not."
 
 const (
 	namespacesSample = "deploy/samples/install/namespaces"

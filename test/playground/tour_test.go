@@ -29,7 +29,7 @@ func takeTour(t *testing.T, g *WithT) {
 				output, _ := shell(step.command, waitLimit)
 				return withoutLayout(output)
 			}).WithTimeout(waitLimit).WithPolling(200*time.Millisecond).Should(Equal(withoutLayout(step.prints)),
-				"what `%s` prints", step.command)
+				"the output of `%s`", step.command)
 		}
 	}
 	g.Eventually(dojosNow).WithTimeout(waitLimit).WithPolling(200 * time.Millisecond).Should(Equal(before))

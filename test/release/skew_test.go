@@ -57,7 +57,7 @@ func TestSkew(t *testing.T) {
 		{"an upgraded dojo-operator beside the former discord-operator", environment.Dojo, false},
 		{bothUpgraded, environment.Discord, false},
 		{"the former dojo-operator beside an upgraded discord-operator", environment.Dojo, true},
-		{"both of the former release again", environment.Discord, true},
+		{"both operators of the former release again", environment.Discord, true},
 	} {
 		s.run(step.name, func() {
 			to := s.now

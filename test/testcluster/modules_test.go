@@ -30,6 +30,6 @@ func TestDefinitionsOfOthers(t *testing.T) {
 		t.Error("a module that is not pinned is found")
 	}
 	if _, err := moduleFolder(t.Context(), "kwok", "sigs.k8s.io/kwok", "nowhere"); err == nil {
-		t.Error("a folder that is not there is found")
+		t.Error("a missing folder is found")
 	}
 }

@@ -114,9 +114,9 @@ func TestInstall(t *testing.T) {
 		t.Run(o.Name, func(t *testing.T) {
 			t.Run("it is installed, and its notes work", i.isInstalled)
 			t.Run("an upgrade to the same chart changes nothing", i.isUnchanged)
-			t.Run("an upgrade switches everything on", i.isUpgraded)
+			t.Run("an upgrade enables the chart's options", i.isUpgraded)
 			t.Run("an uninstall keeps its kinds", i.isUninstalled)
-			t.Run("it takes over what kubectl has applied", i.takesOver)
+			t.Run("it takes over objects that kubectl has applied", i.takesOver)
 		})
 	}
 }
@@ -126,7 +126,7 @@ func (i *installation) isInstalled(t *testing.T) {
 	found := i.install(t, nil, nil)
 	g.Expect(found.Info.Status).To(Equal(common.StatusDeployed))
 	g.Expect(found.Info.Notes).To(And(
-		ContainSubstring("installed in the namespace "+i.Namespace+".\n"), ContainSubstring("Its image is a placeholder"),
+		ContainSubstring("installed in the namespace "+i.Namespace+".\n"), ContainSubstring("The name of the image is a placeholder"),
 		ContainSubstring("kubectl -n "+i.Namespace+" rollout status deployment/"+i.Name),
 		ContainSubstring("kubectl label namespace "+i.Namespace+" pod-security.kubernetes.io/enforce=restricted")))
 	deployment := i.deployment(t)
@@ -157,7 +157,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))
 	g.Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement(HavePrefix("--watch-namespaces=")))
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
-		g.Expect(i.exists(t, rbac, kind, "", i.Name)).To(BeFalse(), "it may act everywhere")
+		g.Expect(i.exists(t, rbac, kind, "", i.Name)).To(BeFalse(), "no right in all namespaces should remain")
 	}
 	for _, team := range []string{"team-a", "team-b"} {
 		g.Expect(i.exists(t, rbac, "Role", team, i.Name)).To(BeTrue())
@@ -208,5 +208,5 @@ func (i *installation) takesOver(t *testing.T) {
 	}, nil)
 	deployment := i.deployment(t)
 	g.Expect(deployment.Labels).To(HaveKeyWithValue("app.kubernetes.io/managed-by", "Helm"))
-	g.Expect(cmp.Diff(before.Spec, deployment.Spec)).To(BeEmpty(), "its pods are rolled")
+	g.Expect(cmp.Diff(before.Spec, deployment.Spec)).To(BeEmpty(), "the pods should not roll")
 }

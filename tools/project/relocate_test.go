@@ -50,7 +50,7 @@ func TestRelocation(t *testing.T) {
 	relocate(elsewhere, otherRegistry, "^0 files changed")
 	t.Run("it builds", func(t *testing.T) { checkBuilds(t, c) })
 	if err := refused(t, c); err == nil || !strings.Contains(err.Error(), "names ") {
-		t.Errorf("a place that a file names: %v", err)
+		t.Errorf("a move to a place that a file already names: %v", err)
 	}
 
 	relocate(home.Repo, home.Registry, `^\d{3,} files changed`)

@@ -122,7 +122,7 @@ func TestCompare(t *testing.T) {
 		"an unserved version": {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Served = false }, want: "no longer served"},
 		"a renamed version":   {kind: channels, change: func(d definition) { d.Spec.Versions[0].Name = "v1" }, want: "no longer served"},
 		"no scale":            {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Subresources.Scale = nil }, want: "a subresource (status, scale) is gone"},
-		"another short name": {kind: dojos, change: func(d definition) { d.Spec.Names.ShortNames = nil },
+		"no short name": {kind: dojos, change: func(d definition) { d.Spec.Names.ShortNames = nil },
 			want: "the short name dj is gone", warns: true},
 		"an additional rule": {kind: dojos, change: func(d definition) {
 			setSpec(d, func(s *apiextensionsv1.JSONSchemaProps) {
@@ -146,11 +146,11 @@ func TestCompare(t *testing.T) {
 			said := strings.Join(texts, "\n")
 			switch {
 			case test.want == "" && said != "":
-				t.Errorf("reported without need:\n%s", said)
+				t.Errorf("an allowed change is reported:\n%s", said)
 			case !strings.Contains(said, test.want):
-				t.Errorf("reported is not %q but:\n%s", test.want, said)
+				t.Errorf("want %q in the report:\n%s", test.want, said)
 			case test.want != "" && breaks == test.warns:
-				t.Errorf("whether it breaks is %t:\n%s", breaks, said)
+				t.Errorf("a breaking change is reported: %t\n%s", breaks, said)
 			}
 			for _, f := range found {
 				if !strings.HasPrefix(f.Where, test.kind) {

@@ -155,13 +155,13 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 		}
 	}
 	if config.Config.Labels[prefix+"description"] == "" {
-		t.Error("nothing says what it is for")
+		t.Error("the image has no description")
 	}
 	want := []string{
 		"etc", "etc/group", "etc/passwd", "ko-app", "ko-app/" + o.program(), "tmp", "var", "var/run", "var/run/ko",
 	}
 	if diff := cmp.Diff(want, files(t, image)); diff != "" {
-		t.Errorf("what is in it (-want +got):\n%s", diff)
+		t.Errorf("files of the image (-want +got):\n%s", diff)
 	}
 }
 

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&sign.Cosign, "cosign", filepath.Join("bin", "cosign"), "the `program` cosign, which signs releases")
 	flags.StringVar(&sign.Key, "key", "", "`file` with the private key that signs, whose password is in COSIGN_PASSWORD")
 	flags.StringVar(&sign.Identity, "identity", "", "`regular expression` of the identity, as of a workflow, that signs without a key")
-	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of who vouches for the identity")
+	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of the OpenID Connect issuer of the identity")
 	folder := flags.String("folder", "",
 		"`folder` for the image and its bills of materials (default out/image/OPERATOR), or for the former release")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")

@@ -133,7 +133,7 @@ func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p publish
 	case err != nil:
 		return err
 	case s == nil:
-		_, _ = fmt.Fprintln(out, "  NOT signed: SIGN_KEY=cosign.key does (bin/cosign generate-key-pair), and so does the workflow")
+		_, _ = fmt.Fprintln(out, "  NOT signed. To sign, set SIGN_KEY=cosign.key (bin/cosign generate-key-pair creates it), or release by the workflow")
 		return nil
 	}
 	if err := s.release(ctx, p, folder); err != nil {
@@ -180,7 +180,7 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 		if !o.DryRun || soon == "" {
 			return "", tags, err
 		}
-		_, _ = fmt.Fprintf(out, "This dry run takes what is under %q; a release will not: %v\n", unreleased, err)
+		_, _ = fmt.Fprintf(out, "This dry run takes the notes under %q; a release would fail: %v\n", unreleased, err)
 		text = soon + "\n"
 	}
 	if tags, err = r.tagging(ctx, o); err != nil {

@@ -235,9 +235,9 @@ func TestDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"takes what is under \"Unreleased\"; a release will not: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
+		"takes the notes under \"Unreleased\"; a release would fail: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
 		"  signed and verified: the image, the chart, the manifests, the bills of materials and checksums.txt\n",
-		"Dry run, nothing is pushed but to this machine", "  push discord-operator:v0.3.0@sha256:",
+		"Dry run: nothing was pushed, except on this machine", "  push discord-operator:v0.3.0@sha256:",
 		"  push charts/discord-operator:0.3.0\n", "  push manifests/discord-operator:v0.3.0\n", "  git tag, on a commit that requires the shared modules at v0.3.0: apis/v0.3.0 ",
 		" discord-operator/v0.3.0\n", "  git push --atomic origin refs/tags/apis/v0.3.0 ", " refs/tags/discord-operator/v0.3.0\n",
 		"  NO manifest for Krew: the project has no address", "Next: ",
@@ -364,5 +364,5 @@ func TestRelease(t *testing.T) {
 	})
 	t.Run("Flux pulls its manifests", func(t *testing.T) { checkManifests(t, repo, string(install)) })
 	t.Run("its plugin runs", func(t *testing.T) { checkPlugins(t, p, "dojo-operator", "v0.1.0", []string{"linux/amd64"}) })
-	t.Run("the workflow repeats it from the tag", func(t *testing.T) { checkFromTag(t, p, first) })
+	t.Run("the workflow repeats the release from the tag", func(t *testing.T) { checkFromTag(t, p, first) })
 }

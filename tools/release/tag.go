@@ -98,7 +98,7 @@ func (r repository) complete(release modules.Release, lines []string) (bool, err
 func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, p published, t tagging) error {
 	push := slices.Concat([]string{"push", "--atomic", "origin"}, refs(t.release.Tags))
 	if o.DryRun {
-		_, _ = fmt.Fprintln(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:")
+		_, _ = fmt.Fprintln(out, "Dry run: nothing was pushed, except on this machine. Without DRY_RUN, it would do this:")
 		for _, image := range p.images {
 			_, _ = fmt.Fprintf(out, "  push %s\n", image.Reference)
 		}

@@ -224,8 +224,9 @@ type DojoSpec struct {
 
 	// serviceAccountName is the ServiceAccount of the pods. The namespace's
 	// annotation core.jutsu.com/allowed-service-accounts (comma-separated) must
-	// list this name. The pods get the token of this ServiceAccount, unless the
-	// ServiceAccount forbids that. Defaults to the namespace's default
+	// list this name. The operator's ValidatingAdmissionPolicies, which OLM does
+	// not install, enforce this. The pods get the token of this ServiceAccount,
+	// unless the ServiceAccount forbids that. Defaults to the namespace's default
 	// ServiceAccount; the pods then get no token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -371,9 +372,10 @@ type DojoStatus struct {
 	ReadyStatus string `json:"readyStatus,omitempty"`
 
 	// desiredReplicas is the desired number of pods. It is the number that an
-	// autoscaler of the Deployment has set, such as that of spec.autoscaling.
-	// Without such a number, it follows from spec.replicas and spec.autoscaling.
-	// If spec.replicas is 0 or the Dojo is suspended, it is 0.
+	// autoscaler of the Deployment has set, such as the autoscaler of
+	// spec.autoscaling. If no autoscaler has set a number, the desired number
+	// follows from spec.replicas and spec.autoscaling. If spec.replicas is 0 or
+	// the Dojo is suspended, the desired number is 0.
 	// +optional
 	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
 

@@ -120,8 +120,9 @@ type PostgresCluster struct {
 	// merged by name. A smaller size never shrinks a volume. If the platform does
 	// not define the size, the Dojo is Degraded with the reason UnknownSize. The
 	// operator then creates no Cluster, and an existing Cluster keeps its
-	// instances, resources, storage and parameters, except those that the spec
-	// sets. status.database.size has the values in use. Defaults to no preset.
+	// instances, resources, storage and parameters, except the values that the
+	// spec sets. status.database.size has the values in use. Defaults to no
+	// preset.
 	// +optional
 	Size SizeName `json:"size,omitempty"`
 
@@ -188,8 +189,8 @@ type PostgresCluster struct {
 	// with names of at most 63 characters, in lower case. If a parameter changes,
 	// CloudNativePG reloads the configuration. If the parameter requires a
 	// restart, CloudNativePG restarts the instances one after the other. If you
-	// remove a parameter, it gets the value of the size, or else its default,
-	// again. CloudNativePG sets some parameters itself, such as port and
+	// remove a parameter, it returns to the value of the size, or else to its
+	// default. CloudNativePG sets some parameters itself, such as port and
 	// archive_command (https://cloudnative-pg.io/docs/current/postgresql_conf). If
 	// you set such a parameter here, CloudNativePG refuses it: the Dojo is then
 	// Degraded with the reason ClusterRefused, and the Cluster is not changed.
@@ -283,8 +284,8 @@ type Pooler struct {
 	// parameter, the Dojo is Degraded with the reason PoolerRefused.
 	// server_login_retry defaults to 1 (second), which shortens the wait after a
 	// failover. You cannot set auth_type, server_reset_query and
-	// server_reset_query_always. The operator sets server_reset_query to SQL that
-	// does the same as DISCARD ALL, and then makes the second login (see
+	// server_reset_query_always. The operator sets server_reset_query to SQL. This
+	// SQL does the same as DISCARD ALL, and then makes the second login (see
 	// status.database.login) act as the owner of the database again.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64

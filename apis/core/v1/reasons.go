@@ -159,8 +159,8 @@ const (
 
 // ConditionPaused is the type of a condition that exists only as True: the Dojo
 // has the annotation core.jutsu.com/paused: "true", so the operator does not
-// write its children. It still reverts changes of the URL to which Alertmanager
-// posts.
+// write its children. But it still prevents Alertmanager from posting to a URL
+// that is not a webhook of Discord.
 const ConditionPaused = "Paused"
 
 // ConditionDatabaseReady is the type of an additional condition of a Dojo with
@@ -260,8 +260,8 @@ const (
 	// ReasonUnknownSize (Degraded): the platform does not define
 	// spec.postgres.cluster.size, or its definition is invalid. No Cluster is
 	// created, and an existing Cluster keeps its instances, resources, storage and
-	// parameters, except those that the spec sets. Use a size that the platform
-	// defines.
+	// parameters, except the values that the spec sets. Use a size that the
+	// platform defines.
 	ReasonUnknownSize = "UnknownSize"
 	// ReasonUnknownVersion (Degraded): the Cluster has no image of
 	// spec.postgres.cluster.version, and the catalog of Postgres images has none
@@ -292,8 +292,8 @@ const (
 	// or is reverted; the message says whether and how you can go back.
 	ReasonUpgradeFailed = "UpgradeFailed"
 	// ReasonClusterHibernated (Degraded): a user has hibernated the Cluster, or
-	// the Cluster remains from a suspended Dojo that was deleted. Remove its
-	// annotation cnpg.io/hibernation.
+	// the Cluster remains from a suspended Dojo that was deleted. Remove the
+	// annotation cnpg.io/hibernation of the Cluster.
 	ReasonClusterHibernated = "ClusterHibernated"
 	// ReasonDatabaseLost (Degraded): the Dojo's own Cluster is gone, with its
 	// data. The operator does not create a new Cluster in its place. Restore the
@@ -395,8 +395,9 @@ const ConditionAlertsReady = "AlertsReady"
 // The reasons of a Dojo with spec.alerts, in AlertsReady, Progressing, Degraded
 // and Ready.
 const (
-	// ReasonAlertsReady (AlertsReady=True): the channel, its webhook and the objects of
-	// prometheus-operator exist.
+	// ReasonAlertsReady (AlertsReady=True): the channel, its webhook and the
+	// objects of prometheus-operator exist. But a suspended Dojo has no
+	// PrometheusRule.
 	ReasonAlertsReady = "Ready"
 	// ReasonWaitingForChannel (Progressing): the DiscordChannel does not exist, is
 	// not Available, or has no webhook with a Secret yet.
@@ -418,8 +419,9 @@ const (
 	// Create this DiscordChannel, or name another DiscordChannel.
 	ReasonChannelNotFound = "ChannelNotFound"
 	// ReasonChannelNotReady (Degraded): the DiscordChannel is not Available or has
-	// no webhook. It is Degraded, or this has lasted longer than
-	// --progress-deadline. The message quotes the message of the DiscordChannel.
+	// no webhook. Either the DiscordChannel is Degraded too, or this has lasted
+	// longer than --progress-deadline. The message quotes the message of the
+	// DiscordChannel.
 	ReasonChannelNotReady = "ChannelNotReady"
 	// ReasonChannelWithoutWebhook (Degraded): the DiscordChannel of
 	// spec.alerts.discord.channelRef has no spec.webhook, so Alertmanager cannot
@@ -430,6 +432,6 @@ const (
 	// Discord's API. Alerts still go to the last valid URL, if there was one. If
 	// discord-operator has the flag --discord-api-url, give dojo-operator the same
 	// value. Otherwise delete the invalid Secret: discord-operator then writes the
-	// Secret again.
+	// Secret again, unless the DiscordChannel is paused or only observed.
 	ReasonWebhookInvalid = "WebhookInvalid"
 )

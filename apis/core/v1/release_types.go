@@ -115,8 +115,8 @@ type ReleaseStatus struct {
 	// +kubebuilder:validation:items:MaxLength=32
 	Succeeded []string `json:"succeeded,omitempty"`
 
-	// failure describes the step of the present spec, if it has failed and no
-	// retry is requested.
+	// failure describes why the step of the present spec has failed. Not set if
+	// this step has not failed, or if a retry is requested.
 	// +optional
 	Failure *ReleaseFailure `json:"failure,omitempty"`
 }
@@ -135,10 +135,10 @@ type ReleaseFailure struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Retry string `json:"retry,omitempty"`
 
-	// message is the last line of the step's log, without the passwords and other
-	// secret values of the Dojo's Secrets that have 4 or more characters. If the
-	// step has exceeded its timeout, or the operator cannot show this line, the
-	// message says so. At most 512 characters.
+	// message is the last line of the step's log. Passwords and other secret
+	// values from the Dojo's Secrets are removed if they have 4 or more
+	// characters. If the step has exceeded its timeout, or the operator cannot
+	// show this line, the message says so. At most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

@@ -24,8 +24,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%']) || (has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']))",message="maxSurge and maxUnavailable cannot both be 0: no pod could be replaced"
 // +kubebuilder:validation:XValidation:rule="!has(self.progressDeadline) || !self.progressDeadline.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || size(self.progressDeadline) == 0 || duration(self.progressDeadline).getSeconds() > (has(self.minReadySeconds) ? self.minReadySeconds : 0)",message="progressDeadline must be longer than minReadySeconds"
 type Rollout struct {
-	// maxUnavailable is the number of desired pods that may be unavailable
-	// during a rollout, or a percentage of them such as "25%" of at most 4
+	// maxUnavailable is the number of desired pods that may be unavailable during
+	// a rollout, or a percentage of the desired pods such as "25%", of at most 4
 	// characters, rounded down. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
@@ -34,8 +34,8 @@ type Rollout struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 0 && self <= 1000)",message="must be a number from 0 to 1000, or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// maxSurge is the number of pods that may run beyond the desired ones during
-	// a rollout, or a percentage of them of at most 4 characters, rounded up.
+	// maxSurge is the number of additional pods that may run during a rollout, or
+	// a percentage of the desired pods of at most 4 characters, rounded up.
 	// Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
@@ -44,8 +44,8 @@ type Rollout struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 0 && self <= 1000)",message="must be a number from 0 to 1000, or a percentage from 0% to 100%"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
-	// minReadySeconds is the time in seconds that a new pod must be ready, with
-	// no crash, before it counts as available and the next one is replaced: 0 to
+	// minReadySeconds is the time in seconds that a new pod must be ready, with no
+	// crash, before it counts as available and the next pod is replaced: 0 to
 	// 3600. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -67,7 +67,7 @@ type Rollout struct {
 	// progress for progressDeadline: Manual (nothing; the Dojo is Degraded) or
 	// Automatic (the former image serves again; the Dojo is Degraded with the
 	// reason RolloutFailed until the desired image or this field changes). The
-	// former image is the last image that all desired pods ran. If there is none,
+	// former image is the image in status.rollout.servedImage. If there is none,
 	// nothing is rolled back. The operator reverts neither other fields nor the
 	// database. Defaults to Manual.
 	// +optional

@@ -136,8 +136,8 @@ const (
 type ChannelForum struct {
 	// tags lists all tags for posts in display order, at most 20. The operator
 	// removes all other tags on Discord, and posts lose these tags. If the list is
-	// empty, it removes all tags. Each name must be unique; the letters A to Z
-	// equal a to z.
+	// empty, the operator removes all tags. Each name must be unique; the letters
+	// A to Z equal a to z.
 	//
 	// While the name of a tag stays in the list, the tag keeps its id and its
 	// posts. If a change of the list adds as many names as it removes, the
@@ -339,11 +339,11 @@ type DiscordChannelSpec struct {
 
 	// permissionOverwrites lists all overwrites of the channel, at most 100. The
 	// operator removes all other overwrites from the channel. If the list is
-	// empty, it removes all overwrites. If the list is not set, the overwrites are
-	// not managed, and a new channel gets the overwrites of its group. The
-	// operator creates a channel together with its overwrites, so a private
-	// channel is private from the start. If the overwrites would deny the bot
-	// access, the operator adds an overwrite for the bot.
+	// empty, the operator removes all overwrites. If the list is not set, the
+	// overwrites are not managed, and a new channel gets the overwrites of its
+	// group. The operator creates a channel together with its overwrites, so a
+	// private channel is private from the start. If the overwrites would deny the
+	// bot access, the operator adds an overwrite for the bot.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100

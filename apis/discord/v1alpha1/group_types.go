@@ -32,9 +32,9 @@ type DiscordGroupSpec struct {
 
 	// permissionOverwrites lists all overwrites of the category, at most 100. The
 	// operator removes all other overwrites from the category. If the list is
-	// empty, it removes all overwrites. If the list is not set, the overwrites are
-	// not managed. If the overwrites would deny the bot access, the operator adds
-	// an overwrite for the bot.
+	// empty, the operator removes all overwrites. If the list is not set, the
+	// overwrites are not managed. If the overwrites would deny the bot access, the
+	// operator adds an overwrite for the bot.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -69,7 +69,9 @@ type DiscordGroupSpec struct {
 	// deletionProtection protects the object: while it is true, the API server
 	// refuses every deletion of the object. But if the namespace or the
 	// CustomResourceDefinition is deleted, the object is deleted too.
-	// deletionPolicy defines what happens on Discord. Defaults to false.
+	// deletionProtection needs the operator's ValidatingAdmissionPolicies, which
+	// OLM does not install. deletionPolicy defines what happens on Discord.
+	// Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 

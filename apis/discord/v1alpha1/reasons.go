@@ -235,6 +235,7 @@ const (
 	// cause. Remove the cause. Or set the annotation
 	// discord.jutsu.com/force-delete: "true", which deletes the object and leaves
 	// the resource on Discord. If the DiscordServer is in another namespace, the
-	// annotation works only as far as its spec.allowRetention permits.
+	// annotation works only as far as spec.allowRetention of the DiscordServer
+	// permits.
 	ReasonDeletionFailed = "DeletionFailed"
 )

@@ -330,7 +330,9 @@ type DiscordServerSpec struct {
 	// deletionProtection protects the object: while it is true, the API server
 	// refuses every deletion of the object. But if the namespace or the
 	// CustomResourceDefinition is deleted, the object is deleted too.
-	// deletionPolicy defines what happens on Discord. Defaults to false.
+	// deletionProtection needs the operator's ValidatingAdmissionPolicies, which
+	// OLM does not install. deletionPolicy defines what happens on Discord.
+	// Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
@@ -379,13 +381,14 @@ type ChannelCount struct {
 
 // ServerIconStatus describes the last icon set by the operator.
 type ServerIconStatus struct {
-	// sourceHash is the hash of the image, 71 characters: `sha256:` and 64 digits.
+	// sourceHash is the hash of the image, 71 characters: `sha256:` and 64
+	// hexadecimal digits.
 	// +required
 	// +kubebuilder:validation:MaxLength=71
 	SourceHash string `json:"sourceHash"`
 
 	// discordHash is Discord's hash of the icon, at most 256 characters. If
-	// Discord then returns another hash, a user has changed the icon.
+	// Discord later returns another hash, a user has changed the icon.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	DiscordHash string `json:"discordHash"`
@@ -499,7 +502,7 @@ type DiscordServerStatus struct {
 // +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.name`,description="Name of the server on Discord"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Channels",type=integer,JSONPath=`.status.channels.total`,priority=1,description="Channels and categories in the server"
-// +kubebuilder:printcolumn:name="Namespaces",type=integer,JSONPath=`.status.namespaces`,priority=1,description="Namespaces that have groups or channels in the server"
+// +kubebuilder:printcolumn:name="Namespaces",type=integer,JSONPath=`.status.namespaces`,priority=1,description="Namespaces that have groups, channels or roles in the server"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 type DiscordServer struct {
 	metav1.TypeMeta `json:",inline"`

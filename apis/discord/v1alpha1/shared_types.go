@@ -26,7 +26,7 @@ const PausedAnnotation = "discord.jutsu.com/paused"
 // bot's token is missing or refused. The operator removes the finalizer. The
 // resource stays on Discord, and a warning event reports that. If the
 // DiscordServer is in another namespace, the annotation works only as far as
-// its spec.allowRetention permits.
+// spec.allowRetention of the DiscordServer permits.
 const ForceDeleteAnnotation = "discord.jutsu.com/force-delete"
 
 // DeletionPolicy defines what happens on Discord when an object is deleted.

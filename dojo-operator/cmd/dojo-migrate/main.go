@@ -85,7 +85,7 @@ type options struct{ folder, digest, report string }
 func run(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("dojo-migrate", flag.ContinueOnError)
-	flags.StringVar(&o.folder, "folder", "/migrations", "folder of the files")
+	flags.StringVar(&o.folder, "folder", "/migrations", "folder of the migration files")
 	flags.StringVar(&o.digest, "digest", "", "expected digest of the files; empty for any")
 	flags.StringVar(&o.report, "report", "/dev/termination-log", "file that the report is written to")
 	show := flags.Bool("version", false, "print the version")

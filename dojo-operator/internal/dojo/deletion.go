@@ -72,9 +72,9 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		return p
 	}
 	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive(), s.Release.Alive()); len(remaining) > 0 {
-		p.Report(cnpg.Deleting(now, stoppingSince(dojo, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
-			fmt.Sprintf("These pods can still write to the database: %s. Find out why they do not end, such as whether "+
-				"their nodes are Ready; or delete the pods.", names(remaining))))
+		p.Report(cnpg.Deleting(now, stoppingSince(dojo, remaining), deadline, "all pods to end",
+			fmt.Sprintf("These pods can still write to the database: %s. Check whether their nodes are Ready, or "+
+				"delete the pods.", names(remaining))))
 	}
 	return p
 }

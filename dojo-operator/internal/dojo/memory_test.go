@@ -82,8 +82,8 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 		{"Secret of 1 MiB, shared with a list of 64 KiB", granting, 66 << 10},
 		{"Deployment of 1 MiB", large, 4 << 10},
 		{"Deployment of 1 MiB, written with our field manager", asUs, 4 << 10},
-		{"Deployment that is kept, written with our field manager", largest, apply.MaxKept + 8<<10},
-		{"Deployment that is kept, with many list items", empty, apply.MaxKept * 5 / 4},
+		{"Deployment that the cache keeps, written with our field manager", largest, apply.MaxKept + 8<<10},
+		{"Deployment that the cache keeps, with many list items", empty, apply.MaxKept * 5 / 4},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

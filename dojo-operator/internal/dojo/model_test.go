@@ -426,11 +426,11 @@ func removeVariable(c *corev1.Container, name string) {
 
 func harmless() map[string]func(*history) {
 	return map[string]func(*history){
-		"note on the Secret":     ofSecret(annotate[*corev1.Secret]),
-		"note on the Deployment": ofDeployment(annotate[*appsv1.Deployment]),
-		"note on the Service":    ofService(annotate[*corev1.Service]),
-		"note on the budget":     ofBudget(annotate[*policyv1.PodDisruptionBudget]),
-		"further key":            ofSecret(func(s *corev1.Secret) { s.Data["EXTRA"] = []byte("x") }),
+		"annotation of the Secret":     ofSecret(annotate[*corev1.Secret]),
+		"annotation of the Deployment": ofDeployment(annotate[*appsv1.Deployment]),
+		"annotation of the Service":    ofService(annotate[*corev1.Service]),
+		"annotation of the budget":     ofBudget(annotate[*policyv1.PodDisruptionBudget]),
+		"further key":                  ofSecret(func(s *corev1.Secret) { s.Data["EXTRA"] = []byte("x") }),
 		"further port": ofService(func(s *corev1.Service) {
 			extra := corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: intstr.FromString("http")}
 			s.Spec.Ports = append(s.Spec.Ports, extra)
@@ -471,9 +471,9 @@ func harmful() map[string]func(*history) {
 		"revision": ofSecret(func(s *corev1.Secret) {
 			metav1.SetMetaDataAnnotation(&s.ObjectMeta, ownership.RevisionAnnotation, "mine")
 		}),
-		"label of the Secret":     ofSecret(relabel[*corev1.Secret]),
-		"all notes, all labels":   ofSecret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }),
-		"label of the Deployment": ofDeployment(relabel[*appsv1.Deployment]),
+		"label of the Secret":        ofSecret(relabel[*corev1.Secret]),
+		"all labels and annotations": ofSecret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }),
+		"label of the Deployment":    ofDeployment(relabel[*appsv1.Deployment]),
 		"shape of the Deployment": ofDeployment(func(d *appsv1.Deployment) {
 			delete(d.Annotations, apply.ShapeAnnotation)
 		}),

@@ -64,7 +64,7 @@ func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue
 			"Waiting for an address of the %s. The HTTPRoute is deleted after that.", object).For(object),
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
 			"No controller has reported an address of the %[1]s, so the HTTPRoute stays, and requests go through its "+
-				"Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and correct "+
+				"Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and check "+
 				"spec.exposure.ingress.className. If the Ingress works without an address, delete the HTTPRoute: `kubectl "+
 				"delete httproutes.gateway.networking.k8s.io %[2]s -n %[3]s`.",
 			object, dojo.Name, dojo.Namespace).For(object))

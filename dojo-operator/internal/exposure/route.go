@@ -89,8 +89,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 		conditions.Progressing(corev1api.ReasonWaitingForGateway,
 			"Waiting for the controller of the Gateway %s to accept the HTTPRoute.", gateway).For(object),
 		conditions.Degraded(corev1api.ReasonGatewayNotReady, "No controller of the Gateway %s has reported on the "+
-			"HTTPRoute %s/%s. Create the Gateway, name another one in spec.exposure.gateway, or find out why its controller "+
-			"does not run: `kubectl describe gateways.gateway.networking.k8s.io %s -n "+
+			"HTTPRoute %s/%s. Create the Gateway, name another Gateway in spec.exposure.gateway, or find out why the "+
+			"controller does not answer. See `kubectl describe gateways.gateway.networking.k8s.io %s -n "+
 			"%s`.", gateway, dojo.Namespace, dojo.Name,
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }

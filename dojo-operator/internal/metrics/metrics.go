@@ -37,7 +37,8 @@ func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan str
 		}, []string{"kind", "result"}),
 		rotations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "dojo_credential_rotations_total",
-			Help: "Changes of database credentials that were passed on to the pods of a Dojo.",
+			Help: "Changes of database credentials, each counted when the operator writes the new credentials to the " +
+				"Secret of a Dojo's pods.",
 		}),
 		timeToAvailable: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "dojo_time_to_available_seconds",
@@ -88,7 +89,7 @@ var (
 		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.",
 		perDojo, nil)
 	outdatedDesc = prometheus.NewDesc("dojo_postgres_outdated",
-		"Whether there is a newer minor version of Postgres for a Dojo's own Cluster (1) or not (0).", perDojo, nil)
+		"Whether there is a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not (0).", perDojo, nil)
 )
 
 type gauges struct {

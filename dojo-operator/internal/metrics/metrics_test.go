@@ -138,7 +138,7 @@ dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 const (
 	transitionHelp = "When the condition Ready of a Dojo last changed its status, in seconds since 1970."
 	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one."
-	outdatedHelp   = "Whether there is a newer minor version of Postgres for a Dojo's own Cluster (1) or not (0)."
+	outdatedHelp   = "Whether there is a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not (0)."
 	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
 	readyHelp      = "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready after " +
 		"a change of its spec or a failure."
@@ -208,7 +208,7 @@ dojo_child_applies_total{kind="Secret",result="updated"} 1
 dojo_child_applies_total{kind="Service",result="failed"} 1
 dojo_child_applies_total{kind="Service",result="unchanged"} 1
 dojo_child_applies_total{kind="Service",result="updated"} 2
-# HELP dojo_credential_rotations_total Changes of database credentials that were passed on to the pods of a Dojo.
+# HELP dojo_credential_rotations_total Changes of database credentials, each counted when the operator writes the new credentials to the Secret of a Dojo's pods.
 # TYPE dojo_credential_rotations_total counter
 dojo_credential_rotations_total 1
 # HELP dojo_time_to_available_seconds Time from the creation of a Dojo until it was first Available.

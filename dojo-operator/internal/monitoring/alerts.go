@@ -225,14 +225,13 @@ func channelIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			fact = "has no webhook yet"
 		}
 	}
+	why := fmt.Sprintf("the %s %s%s: %s.", object, fact, reason, strings.TrimSuffix(message, "."))
 	notReady := conditions.Degraded(corev1api.ReasonChannelNotReady,
-		"Alerts cannot be posted to the %s%s: %s. See `%s`.",
-		object, reason, strings.TrimSuffix(message, "."), describe(c)).For(object)
+		"Alerts cannot be posted, because %s See `%s`.", why, describe(c)).For(object)
 	if meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeDegraded) {
 		return notReady
 	}
-	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "The %s %s%s: %s.", object, fact, reason,
-		strings.TrimSuffix(message, "."))
+	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Alerts are not posted yet, because %s", why)
 	return waitForChannel(dojo, s, cfg, waiting.For(object), notReady)
 }
 

@@ -301,11 +301,11 @@ func TestAlertsReady(t *testing.T) {
 		"own channel, deleted": {dojo(inGroup), "", gone("tokyo-alerts"),
 			"Progressing/WaitingForChannel", "DiscordChannel school/tokyo-alerts."},
 		"own channel, new": {dojo(inGroup), "", noStatus, "Progressing/WaitingForChannel",
-			"The DiscordChannel school/tokyo-alerts is not Ready: discord-operator has not reconciled it."},
+			"the DiscordChannel school/tokyo-alerts is not Ready: discord-operator has not reconciled it."},
 		"own channel, waiting": {dojo(inGroup), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
 		"own channel, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
-			"Degraded/ChannelNotReady", "tokyo-alerts (WaitingForServer): The server jujutsu does not exist. See " +
+			"Degraded/ChannelNotReady", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist. See " +
 				"`kubectl describe discordchannels.discord.jutsu.com tokyo-alerts -n school`."},
 		"own channel, waiting, after a long wait for another": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
@@ -316,6 +316,8 @@ func TestAlertsReady(t *testing.T) {
 		"own channel, exists but does not match its spec": {dojo(inGroup), "", is(usable, refused, "hook"), "", ""},
 		"own channel, without Secret": {dojo(inGroup), "", is(usable, nil, ""),
 			"Progressing/WaitingForChannel", "has no webhook yet (Reconciled)"},
+		"own channel, without Secret for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(usable, nil, ""),
+			"Degraded/ChannelNotReady", "Alerts cannot be posted, because the DiscordChannel school/tokyo-alerts has no webhook yet"},
 		"own channel, name conflict": {dojo(inGroup), "", edit("tokyo-alerts", released),
 			"Degraded/NameConflict", "DiscordChannel school/tokyo-alerts"},
 		"shared channel": {dojo(inChannel), "", nothing, "", ""},

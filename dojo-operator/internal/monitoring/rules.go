@@ -28,24 +28,24 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
 		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical", downExpr(appLabels, operatorLabels),
-			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes: "+see("tree")+"."))
+			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes. Why: "+see("tree")+"."))
 	}
 	rules = append(rules,
 		rule(dojo, "DojoErrors", "5m", "warning",
 			ratioAbove("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
 			"Dojo "+name+" returns errors",
-			"More than 5% of the requests have failed with a status code 5xx: "+see("logs")+"."),
+			"More than 5% of the requests have failed with a status code 5xx. Why: "+see("logs")+"."),
 		rule(dojo, "DojoSlow", "10m", "warning",
 			ratioAbove("1", `gin_request_duration_seconds_sum{`+appLabels+`}`,
 				`gin_request_duration_seconds_count{`+appLabels+`}`),
-			"Dojo "+name+" is slow", "Requests have taken more than a second on average: "+see("status")+"."),
+			"Dojo "+name+" is slow", "Requests have taken more than a second on average. See "+see("status")+"."),
 		rule(dojo, "DojoDegraded", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, operatorLabels),
 			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act. What to do: "+see("status")+"."),
 		rule(dojo, "DojoReplicasMissing", "10m", "warning",
 			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, operatorLabels, operatorLabels),
 			"Dojo "+name+" lacks replicas",
-			"Fewer replicas than desired have been ready for ten minutes: "+see("tree")+"."))
+			"Fewer replicas than desired have been ready for ten minutes. Why: "+see("tree")+"."))
 	if dojo.Spec.Postgres != nil {
 		rules = append(rules,
 			rule(dojo, "DojoDatabaseUnreachable", "2m", "critical",
@@ -57,7 +57,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 			rule(dojo, "DojoDatabaseNotReady", "10m", "warning",
 				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, operatorLabels),
 				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
-				"The condition DatabaseReady of the Dojo names the cause: "+see("status")+"."))
+				"The condition DatabaseReady of the Dojo names the cause. See "+see("status")+"."))
 	}
 	if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && own.Cluster.Version != "" {
 		lasting := "1440m"
@@ -92,12 +92,12 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	rules := []any{rule(dojo, "DojoBackupFailed", "1m", "warning",
 		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, operatorLabels, corev1api.ConditionBackupSucceeded),
 		"Backups of Dojo "+name+" fail",
-		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG: "+see("backups")+".")}
+		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG. See "+see("backups")+".")}
 	if age := maxBackupAge(policy.Schedule); age > 0 {
 		rules = append(rules, rule(dojo, "DojoBackupOverdue", "60m", "warning",
 			fmt.Sprintf(`time() - max(dojo_last_backup_timestamp_seconds{%s}) > %.0f`, operatorLabels, age.Seconds()),
 			"Dojo "+name+" has no recent backup",
-			"No backup has completed for longer than the schedule allows: "+see("backups")+"."))
+			"No backup has completed for longer than the schedule allows. See "+see("backups")+"."))
 	}
 	return rules
 }

@@ -212,11 +212,11 @@ func TestMentions(t *testing.T) {
 		firing []string
 		want   string
 	}{
-		"a critical alert": {[]string{"critical"}, role + user},
-		"a warning":        {[]string{"warning"}, user},
-		"both":             {[]string{"warning", "critical"}, role + user},
-		"another severity": {[]string{"non-critical", "info"}, ""},
-		"a resolved alert": {nil, ""},
+		"a critical alert":               {[]string{"critical"}, role + user},
+		"a warning":                      {[]string{"warning"}, user},
+		"a warning and a critical alert": {[]string{"warning", "critical"}, role + user},
+		"other severities":               {[]string{"non-critical", "info"}, ""},
+		"a resolved alert":               {nil, ""},
 	} {
 		type alert struct{ Labels map[string]string }
 		data := struct{ Alerts struct{ Firing []alert } }{}

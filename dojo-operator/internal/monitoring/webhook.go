@@ -92,8 +92,8 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
 		"The key %q of the %s does not contain a webhook URL that begins with %s, so the operator does not use its value. "+
-			"If discord-operator has the flag --discord-api-url, and dojo-operator does not have the same URL, give it to "+
-			"dojo-operator. If the URLs are the same, delete the Secret: `kubectl delete secret %s -n %s`. discord-operator "+
+			"If the two operators have different URLs in the flag --discord-api-url, give dojo-operator the URL of "+
+			"discord-operator. If the URLs are the same, delete the Secret: `kubectl delete secret %s -n %s`. discord-operator "+
 			"then writes the Secret again, unless the DiscordChannel %s is paused or only observed.",
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }

@@ -69,7 +69,7 @@ func (f *Folder[T]) Start(ctx context.Context) error {
 		}
 		changed, err := f.reload()
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "read the files of "+f.path+"; the former ones stay in use")
+			logf.FromContext(ctx).Error(err, "read the files of "+f.path+"; the former files stay in use")
 		}
 		if !changed {
 			continue

@@ -174,7 +174,7 @@ func (k *Kinds) startWatching(ctx context.Context, kind Kind, since time.Time) (
 			if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
 				wait = min(wait, failedRetry)
 			}
-			log.V(1).Info("not served yet", "error", err.Error(), "again", wait)
+			log.V(1).Info("the kind cannot be read yet", "error", err.Error(), "again", wait)
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}
 		if err := k.watch(kind); err != nil {

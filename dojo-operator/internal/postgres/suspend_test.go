@@ -60,7 +60,7 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	check("SQL runs", dojo, step{nil, suspending, false, true})
 	w.Schema.Pods = nil
 	w.Cluster.Others = []string{"Dojo kyoto"}
-	check("another Dojo is in it", dojo, step{nil, "Degraded/ClusterInUse", false, true})
+	check("another Dojo uses the Cluster", dojo, step{nil, "Degraded/ClusterInUse", false, true})
 	w.Cluster.Others = nil
 	check("nothing runs", dojo, step{[]string{"Cluster"}, suspending, true, true})
 	w.Application.Stopped = false
@@ -79,7 +79,7 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	setReady(w.Cluster.Live, 0)
 	back := dojo.DeepCopy()
 	back.Spec.Suspend = false
-	check("woken", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
+	check("resumed", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
 	w.Cluster.Live.Status.Conditions = nil
 	w.play()
 	check("up again", back, step{[]string{"ScheduledBackup"}, "", false, false})

@@ -120,9 +120,9 @@ func (p *planner) progressing(does string) *conditions.Issue {
 
 func (p *planner) kept() string {
 	if known := p.dojo.Status.Release; known != nil && known.Image != "" && known.Image != p.Target.Image {
-		return "The pods keep the image " + known.Image + "."
+		return "The Deployment keeps the image " + known.Image + "."
 	}
-	return "The pods stay as they are."
+	return "Pods get the new spec only after the release step has succeeded."
 }
 
 func (p *planner) failed(why string) *conditions.Issue {

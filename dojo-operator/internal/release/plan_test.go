@@ -166,7 +166,7 @@ func TestPlan(t *testing.T) {
 		"the step runs":                {command(), own(), nil, held(releasing)},
 		"runs while the database is not ready": {command(), own(),
 			func(in *Input) { in.Ready = false }, held(releasing)},
-		"does not end after its deadline": {command(), own(func(job *batchv1.Job) {
+		"has not ended by its deadline": {command(), own(func(job *batchv1.Job) {
 			job.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 		}), nil, held(stalled)},
 		"succeeded":          {command(), own(is(batchv1.JobComplete, "")), nil, result{}},

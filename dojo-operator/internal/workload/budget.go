@@ -37,7 +37,8 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,
-			"The PodDisruptionBudget %s/%s belongs to the Cluster of the Dojo %s. Give one of the two Dojos another name.",
+			"The name of the PodDisruptionBudget %s/%s is reserved for the Cluster of the Dojo %s. Give one of the two Dojos "+
+				"another name.",
 			dojo.Namespace, dojo.Name, s.BudgetTakenBy).After(budgetRetry))
 		return
 	}

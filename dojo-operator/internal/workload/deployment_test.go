@@ -247,7 +247,7 @@ func TestReplicas(t *testing.T) {
 		"an autoscaler has scaled down":             {dojotest.Dojo(), true, scaled(1), true, 1},
 		"a user has edited the Deployment":          {dojotest.Dojo(), false, edited, false, 3},
 		"an autoscaler that is gone":                {dojotest.Dojo(), false, scaled(7), false, 3},
-		"an autoscaler, but 0 are desired":          {dojotest.Dojo(dojotest.Replicas(0)), true, scaled(7), false, 0},
+		"an autoscaler, but 0 replicas are desired": {dojotest.Dojo(dojotest.Replicas(0)), true, scaled(7), false, 0},
 		"an autoscaler, but suspended":              {dojotest.Dojo(suspended), true, scaled(7), false, 0},
 		"suspended":                                 {dojotest.Dojo(suspended), false, nothing, false, 0},
 		"the Deployment of a former Dojo":           {dojotest.Dojo(dojotest.Named("tokyo")), true, scaled(7), false, 3},

@@ -93,8 +93,8 @@ func (r *refusal) String() string {
 
 func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonRolloutFailed,
-		"The rollout of the image %s failed (%s); the former image %s serves again: %s. Name another image in spec.image. "+
-			"To try the failed image once more, set spec.rollout.rollback to Manual.",
+		"The rollout of the image %s failed (%s), so the Deployment has the former image %s again: %s. Name another image "+
+			"in spec.image. To try the failed image once more, set spec.rollout.rollback to Manual.",
 		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
 }
 

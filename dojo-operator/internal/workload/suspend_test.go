@@ -26,10 +26,10 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 		desired  int32
 		budget   bool
 	}{
-		{"serving while the database is away", false, true, 3, 3, true},
+		{"serving while the database is not ready", false, true, 3, 3, true},
 		{"suspended", true, false, 0, 0, false},
-		{"suspended, the database is away", true, true, 0, 0, false},
-		{"resumed, the database is away", false, true, 0, 3, true},
+		{"suspended, the database is not ready", true, true, 0, 0, false},
+		{"resumed, the database is not ready", false, true, 0, 3, true},
 		{"resumed", false, false, 3, 3, true},
 	} {
 		dojo.Spec.Suspend = step.suspend
@@ -77,8 +77,8 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 		{name: "suspended again, before the autoscaler has scaled", suspend: true},
 		{name: "resumed again", desired: 7, want: 7},
 		{name: "scaled again", scaled: 5, desired: 5, want: 5},
-		{name: "upgraded", stopped: true, desired: 5},
-		{name: "upgraded, and suspended", suspend: true, stopped: true},
+		{name: "stopped for an upgrade", stopped: true, desired: 5},
+		{name: "stopped for an upgrade, and suspended", suspend: true, stopped: true},
 		{name: "with other bounds", change: between(4), desired: 4, want: 4},
 		{name: "stopped by spec.replicas 0", change: dojotest.Replicas(0)},
 		{name: "started by spec.replicas 3", change: dojotest.Replicas(3), desired: 3, want: 3},

@@ -29,19 +29,19 @@ func TestSatisfied(t *testing.T) {
 		after  time.Duration
 		want   bool
 	}{
-		"nothing written":                               {func(*Set) {}, nil, 0, true},
-		"written, not there yet":                        {wrote, nil, 0, false},
-		"written, older":                                {wrote, cached("a", "99"), 0, false},
-		"written, shown":                                {wrote, cached("a", "100"), 0, true},
-		"written, newer":                                {wrote, cached("a", "1000"), 0, true},
-		"written, version that has no order":            {wrote, cached("a", "x"), 0, true},
-		"written, deleted by another client since":      {wrote, nil, absentTimeout + 1, true},
-		"written, older while the watch is interrupted": {wrote, cached("a", "99"), outdatedTimeout, false},
-		"written, older forever":                        {wrote, cached("a", "99"), outdatedTimeout + 1, true},
-		"deleted, there for long":                       {deleted, cached("a", "99"), absentTimeout + 1, true},
-		"deleted, still there":                          {deleted, cached("a", "99"), 0, false},
-		"deleted, gone":                                 {deleted, nil, 0, true},
-		"deleted, created again by another client":      {deleted, cached("b", "101"), 0, true},
+		"nothing written":                                                 {func(*Set) {}, nil, 0, true},
+		"written, not cached yet":                                         {wrote, nil, 0, false},
+		"written, an older version is cached":                             {wrote, cached("a", "99"), 0, false},
+		"written, this version is cached":                                 {wrote, cached("a", "100"), 0, true},
+		"written, a newer version is cached":                              {wrote, cached("a", "1000"), 0, true},
+		"written, the cached version has no order":                        {wrote, cached("a", "x"), 0, true},
+		"written, deleted by another client since":                        {wrote, nil, absentTimeout + 1, true},
+		"written, an older version is cached during an interrupted watch": {wrote, cached("a", "99"), outdatedTimeout, false},
+		"written, an older version is cached for too long":                {wrote, cached("a", "99"), outdatedTimeout + 1, true},
+		"deleted, still cached after a long time":                         {deleted, cached("a", "99"), absentTimeout + 1, true},
+		"deleted, still cached":                                           {deleted, cached("a", "99"), 0, false},
+		"deleted, no longer cached":                                       {deleted, nil, 0, true},
+		"deleted, created again by another client":                        {deleted, cached("b", "101"), 0, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSatisfied(t *testing.T) {
 				t.Errorf("Satisfied() is %v", got)
 			}
 			if c.want && len(s.last) != 0 {
-				t.Error("a write that was shown is still expected")
+				t.Error("the Set still expects a cached write")
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestByOthers(t *testing.T) {
 		return event.UpdateEvent{ObjectOld: service(before), ObjectNew: service(after)}
 	}
 	if !passes.Update(update("99", "100")) {
-		t.Error("nothing was written yet, so it is another client's")
+		t.Error("before the first write, another client's update does not pass")
 	}
 	s.Expect(tokyo, "96")
 	s.Expect(tokyo, "100")
@@ -76,7 +76,7 @@ func TestByOthers(t *testing.T) {
 		}
 	}
 	if s.ExpectDeleted(tokyo, "a"); !passes.Update(update("99", "100")) {
-		t.Error("a deletion is no version")
+		t.Error("an expected deletion holds back another client's update")
 	}
 }
 
@@ -128,10 +128,10 @@ func TestWriting(t *testing.T) {
 				t.Errorf("another client wrote: %v", others)
 			}
 			if c.version != "" && passes(c.version) {
-				t.Error("our own write passes once it is over")
+				t.Error("our own write passes after it has ended")
 			}
 			if !passes("103") {
-				t.Error("what comes later is held back")
+				t.Error("a later write does not pass")
 			}
 		})
 	}
@@ -149,6 +149,6 @@ func TestSweep(t *testing.T) {
 		clock.SetTime(clock.Now().Add(outdatedTimeout / sweepAt))
 	}
 	if len(s.last) > 2*sweepAt {
-		t.Errorf("%d expectations kept of objects that are never read", len(s.last))
+		t.Errorf("the Set keeps %d expectations of objects that are never read", len(s.last))
 	}
 }

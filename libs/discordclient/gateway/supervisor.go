@@ -41,7 +41,7 @@ func (e *Fatal) Error() string {
 	if e.Code == 0 {
 		return e.Reason
 	}
-	return fmt.Sprintf("the Gateway closed the connection for good: %s (code %d)", e.Reason, e.Code)
+	return fmt.Sprintf("the Gateway closed the connection and does not allow a reconnect: %s (code %d)", e.Reason, e.Code)
 }
 
 // Close codes for a refused token, and for too many guilds in one session.

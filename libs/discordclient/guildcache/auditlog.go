@@ -33,7 +33,7 @@ var (
 	// ErrReading means that another caller is reading the audit log of the guild.
 	ErrReading = errors.New("the audit log is being read for another caller")
 	// ErrRefused means that Discord refuses the audit log, perhaps briefly. Retry after 5 s.
-	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
+	ErrRefused = errors.New("access to the audit log is refused, maybe only briefly")
 )
 
 type createsKey struct {

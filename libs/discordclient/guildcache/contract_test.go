@@ -192,7 +192,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 	slices.Sort(all)
 	if d := cmp.Diff(all, slices.Sorted(maps.Keys(calls))); d != "" {
-		t.Errorf("calls that are not made (-) or there are not (+):\n%s", d)
+		t.Errorf("calls that the test lacks (-) or the client lacks (+):\n%s", d)
 	}
 	for name, call := range calls {
 		if slices.Contains(deletes, name) { // called above: a delete would break the other calls

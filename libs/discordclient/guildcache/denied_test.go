@@ -45,7 +45,7 @@ func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 	until := func(act func(), shown func(*guildcache.Snapshot) bool) func() {
 		return func() {
 			act()
-			eventually(t, "the view shows it", func() bool { return shown(v.Snapshot()) })
+			eventually(t, "the view shows the change", func() bool { return shown(v.Snapshot()) })
 		}
 	}
 	overwrite := func(id string) func() {

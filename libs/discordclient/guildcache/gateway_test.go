@@ -42,7 +42,7 @@ func TestGatewayComesBack(t *testing.T) {
 			before := r.Discord.Gateway().Stats()
 			r.Discord.Gateway().SetFaults(fault)
 			r.Discord.Gateway().Drop(0)
-			eventually(t, "it was met", func() bool {
+			eventually(t, "the fault occurs", func() bool {
 				switch now := r.Discord.Gateway().Stats(); {
 				case fault.Refuse:
 					return strings.Contains(r.Client.Stats().GatewayError, "503")
@@ -55,7 +55,7 @@ func TestGatewayComesBack(t *testing.T) {
 			missed := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "missed"})
 			r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 			liveOn(r)
-			eventually(t, "what was missed is seen", func() bool { _, ok := v.Snapshot().Channel(missed); return ok })
+			eventually(t, "the view has the missed change", func() bool { _, ok := v.Snapshot().Channel(missed); return ok })
 			agrees(r, v)
 		})
 	}
@@ -98,13 +98,13 @@ func TestTooManyGuilds(t *testing.T) {
 	r.Discord.AddMember(other, r.Bot.UserID, cachetest.Usual)
 	run(r)
 	v := r.Client.Guild(r.Guild)
-	eventually(t, "it is said, and the guild polled", func() bool {
+	eventually(t, "TooManyGuilds is reported, and the guild is polled", func() bool {
 		return r.Client.Stats().TooManyGuilds && v.Snapshot().Mode == guildcache.ModePolled
 	})
 	r.Discord.RemoveMember(other, r.Bot.UserID)
 	eventually(t, "the guild is followed", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
 	if r.Client.Stats().TooManyGuilds {
-		t.Error("it still counts as too many")
+		t.Error("the guilds still count as too many")
 	}
 }
 
@@ -133,10 +133,10 @@ func TestFatalCloseCodes(t *testing.T) {
 				}
 				return
 			}
-			eventually(t, "it is reported", func() bool { return strings.Contains(r.Client.Stats().GatewayError, "for good") })
+			eventually(t, "the error is reported", func() bool { return strings.Contains(r.Client.Stats().GatewayError, "does not allow a reconnect") })
 			polls := func() int { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/channels"] }
 			before := polls()
-			eventually(t, "polling goes on", func() bool { return polls() > before+3 && v.Snapshot().Mode == guildcache.ModePolled })
+			eventually(t, "polling continues", func() bool { return polls() > before+3 && v.Snapshot().Mode == guildcache.ModePolled })
 			if got := r.Discord.Gateway().Stats().Connections; got != 1 {
 				t.Errorf("%d connections, want one", got)
 			}

@@ -61,10 +61,10 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	}), discordclient.ClassLimit)
 	t.Logf("%d waits were returned", waits)
 	if got := r.Discord.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 501 {
-		t.Errorf("%d requests were made for 500 channels and one too many", got)
+		t.Errorf("%d requests were sent to create 501 channels", got)
 	}
 	if waits == 0 {
-		t.Error("no limit was ever near: the test tested nothing")
+		t.Error("no call came near a limit, so the test has tested nothing")
 	}
 }
 

@@ -27,22 +27,22 @@ func TestMembersReadAreBounded(t *testing.T) {
 	}
 	greedy := m.by["greedy"]
 	if greedy.weight > maxMembers || greedy.weight < maxMembers-memberWeight-len(roles) {
-		t.Errorf("the weight is %d, the most is %d", greedy.weight, maxMembers)
+		t.Errorf("the weight is %d, the maximum is %d", greedy.weight, maxMembers)
 	}
 	if m.get("modest", modest).at.IsZero() {
 		t.Error("another asker's members were forgotten")
 	}
 	if !m.get("greedy", modest).at.IsZero() {
-		t.Error("an asker has what another one has read")
+		t.Error("an asker gets a member that another asker has read")
 	}
 	full := len(greedy.last)
 	m.change(memberKey{"1", "0"}, func(had []string) []string { return append(had, "6") })
 	if greedy.weight > maxMembers || len(greedy.last) < full-1 {
-		t.Errorf("a change makes %d members of %d, with the weight %d", len(greedy.last), full, greedy.weight)
+		t.Errorf("after a change, %d of %d members are kept, with the weight %d", len(greedy.last), full, greedy.weight)
 	}
 	m.put("modest", modest, memberRead{at: begin.Add(2 * time.Hour)}, time.Hour)
 	if m.by["greedy"] != nil || len(m.by) != 1 {
-		t.Error("what is older than its life is still there")
+		t.Error("a member is kept longer than its lifetime")
 	}
 	m.forget("1")
 	if len(m.by) != 0 {

@@ -94,12 +94,12 @@ func TestEventsOfRoles(t *testing.T) {
 	}
 	r.Discord.EditRoleByHand(r.Guild, made.ID, func(role *discordtest.Role) { role.Name = "by hand" })
 	expect(t, events, changed)
-	eventually(t, "the view has all of it", func() bool {
+	eventually(t, "the view has all changes", func() bool {
 		role, _ := v.Snapshot().Role(made.ID)
 		return role.Name == "by hand" && role.Hoist
 	})
 	r.Discord.DeleteRole(r.Guild, made.ID)
-	eventually(t, "its deletion is known", func() bool { return v.Deleted(made.ID) })
+	eventually(t, "the view records the deletion", func() bool { return v.Deleted(made.ID) })
 	if got := r.Discord.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
 		t.Errorf("%d GETs of the guild, want none while the Gateway is up", got)
 	}
@@ -116,5 +116,5 @@ func TestBotRole(t *testing.T) {
 	}
 	higher := r.Discord.AddRole(r.Guild, "Sensei", 0)
 	r.Discord.GiveRole(r.Guild, r.Bot.UserID, higher)
-	eventually(t, "its highest role is another one", func() bool { highest, _ := v.Snapshot().BotRole(); return highest.ID == higher })
+	eventually(t, "the bot has another highest role", func() bool { highest, _ := v.Snapshot().BotRole(); return highest.ID == higher })
 }

@@ -219,7 +219,7 @@ func TestBotPermissions(t *testing.T) {
 				return
 			}
 			r.Discord.SetPermissions(r.Guild, r.Bot.UserID, discordtest.Permissions(permissions.ViewChannel))
-			eventually(t, "what was taken away is missing", func() bool {
+			eventually(t, "the bot lacks the removed permission", func() bool {
 				got, exact := v.Snapshot().BotPermissions()
 				return exact && got.Missing(discordclient.PermissionsCore) == permissions.ManageChannels|permissions.ManageWebhooks
 			})
@@ -241,9 +241,9 @@ func TestPresence(t *testing.T) {
 	elsewhere := r.Client.Guild("1")
 	eventually(t, "a guild that the bot is not in is absent", func() bool { return elsewhere.Snapshot().Presence == guildcache.PresenceAbsent })
 	r.Discord.Gateway().Outage(r.Guild, true)
-	eventually(t, "an outage is no removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceUnavailable })
+	eventually(t, "the guild is unavailable, not absent", func() bool { return v.Snapshot().Presence == guildcache.PresenceUnavailable })
 	r.Discord.Gateway().Outage(r.Guild, false)
-	eventually(t, "it is over", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
+	eventually(t, "the outage has ended", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 	r.Discord.RemoveMember(r.Guild, r.Bot.UserID)
 	eventually(t, "the removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceAbsent })
 	r.Discord.AddMember(r.Guild, r.Bot.UserID, cachetest.Usual)

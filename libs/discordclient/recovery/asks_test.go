@@ -107,12 +107,12 @@ func TestTheNumberOfMatchesDoesNotChangeTheResult(t *testing.T) {
 		hidden, own, lost bool
 		want              recovery.Outcome
 	}{
-		"visible, made by other users":                {want: recovery.Absent},
-		"visible, and the intent's own is among them": {own: true, want: recovery.Found},
-		"visible, and no audit log":                   {lost: true, want: recovery.Unsure},
-		"hidden, made by other users":                 {hidden: true, want: recovery.Absent},
-		"hidden, and the intent's own is visible":     {hidden: true, own: true, want: recovery.Found},
-		"hidden, and no audit log":                    {hidden: true, lost: true, want: recovery.Unsure},
+		"visible, made by other users":              {want: recovery.Absent},
+		"visible, and one is the intent's":          {own: true, want: recovery.Found},
+		"visible, and no audit log":                 {lost: true, want: recovery.Unsure},
+		"hidden, made by other users":               {hidden: true, want: recovery.Absent},
+		"hidden, and the intent's match is visible": {hidden: true, own: true, want: recovery.Found},
+		"hidden, and no audit log":                  {hidden: true, lost: true, want: recovery.Unsure},
 	} {
 		for _, n := range []int{3, 4, 40} {
 			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {

@@ -19,13 +19,13 @@ func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 		live, deleted, lost bool
 		want                recovery.Outcome
 	}{
-		"hidden, and the Gateway says so":                    {live: true, want: recovery.Hidden},
-		"hidden, and a look-up says so":                      {want: recovery.Hidden},
-		"deleted":                                            {deleted: true, want: recovery.Absent},
-		"deleted, and the Gateway says so":                   {live: true, deleted: true, want: recovery.Absent},
-		"hidden, without an audit log entry":                 {live: true, lost: true, want: recovery.Unsure},
-		"deleted, without an audit log entry":                {live: true, lost: true, deleted: true, want: recovery.Absent},
-		"hidden, without an audit log entry and the Gateway": {lost: true, want: recovery.Absent},
+		"hidden, and the Gateway says so":                         {live: true, want: recovery.Hidden},
+		"hidden, and a look-up says so":                           {want: recovery.Hidden},
+		"deleted":                                                 {deleted: true, want: recovery.Absent},
+		"deleted, and the Gateway says so":                        {live: true, deleted: true, want: recovery.Absent},
+		"hidden, without an audit log entry":                      {live: true, lost: true, want: recovery.Unsure},
+		"deleted, without an audit log entry":                     {live: true, lost: true, deleted: true, want: recovery.Absent},
+		"hidden, with neither an audit log entry nor the Gateway": {lost: true, want: recovery.Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

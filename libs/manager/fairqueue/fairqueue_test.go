@@ -99,7 +99,7 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	}
 	add(-100, request("a", "rises"))
 	if diff := cmp.Diff([]string{"a/rises:-100"}, drain(q)); diff != "" {
-		t.Errorf("a priority is that of one turn: %s", diff)
+		t.Errorf("an item keeps the priority of its former turn: %s", diff)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestOneWorkerForAnItem(t *testing.T) {
 	item, _, _ := q.GetWithPriority()
 	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(2)}, item, item)
 	if q.Len() != 0 {
-		t.Error("it is handed out twice at a time")
+		t.Error("the queue hands out an item that has a worker")
 	}
 	q.Done(item)
 	if diff := cmp.Diff([]string{"a/x:2"}, drain(q)); diff != "" {
@@ -151,7 +151,7 @@ func TestDelays(t *testing.T) {
 		}
 		q.ShutDown()
 		if _, _, shutdown := q.GetWithPriority(); !shutdown {
-			t.Error("it hands out items after its end")
+			t.Error("the queue hands out items after ShutDown")
 		}
 	})
 }
@@ -184,11 +184,11 @@ func TestNoItemComesTwice(t *testing.T) {
 		q.AddAfter(item, time.Minute)
 		q.AddRateLimited(item)
 		if due := next(); due != time.Second {
-			t.Errorf("the first of two times is %s", due)
+			t.Errorf("the item is due after %s, want the earlier of two times", due)
 		}
 		q.AddAfter(item, time.Hour)
 		if due := next(); due != time.Hour+time.Second {
-			t.Errorf("it comes after %s, as it was to wait for before", due)
+			t.Errorf("the item comes after %s, which is a former delay", due)
 		}
 		q.AddAfter(item, time.Minute)
 		q.Add(item)
@@ -196,7 +196,7 @@ func TestNoItemComesTwice(t *testing.T) {
 		<-time.After(time.Hour)
 		synctest.Wait()
 		if q.Len() != 0 {
-			t.Error("it comes twice")
+			t.Error("the queue hands out the item twice")
 		}
 	})
 }

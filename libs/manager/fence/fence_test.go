@@ -89,11 +89,11 @@ func TestFence(t *testing.T) {
 		"the Lease is created": {func(ctx context.Context, r *rig) {
 			_ = r.lock.Create(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: "me"})
 		}, 11500 * time.Millisecond},
-		"the time before the renewal counts": {func(ctx context.Context, r *rig) { _ = r.renew(ctx) }, 11500 * time.Millisecond},
-		"just before the deadline":           {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9*time.Second - 1) }, 2500*time.Millisecond + 1},
-		"at the deadline":                    {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9 * time.Second) }, 0},
-		"after a freeze":                     {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute) }, 0},
-		"renewed after a freeze":             {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute); _ = r.renew(ctx) }, 11500 * time.Millisecond},
+		"the deadline counts from the start of the renewal": {func(ctx context.Context, r *rig) { _ = r.renew(ctx) }, 11500 * time.Millisecond},
+		"just before the deadline":                          {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9*time.Second - 1) }, 2500*time.Millisecond + 1},
+		"at the deadline":                                   {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(9 * time.Second) }, 0},
+		"after a freeze":                                    {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute) }, 0},
+		"renewed after a freeze":                            {func(ctx context.Context, r *rig) { _ = r.renew(ctx); r.wait(time.Minute); _ = r.renew(ctx) }, 11500 * time.Millisecond},
 		"a renewal that fails does not count": {func(ctx context.Context, r *rig) {
 			_ = r.renew(ctx)
 			r.wait(8 * time.Second)

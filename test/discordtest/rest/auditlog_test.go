@@ -94,7 +94,7 @@ func TestAuditEntriesComeLateOrNever(t *testing.T) {
 	r.Channel(obj{"name": "kept"})
 	r.Srv.Advance(time.Hour)
 	if n := seen(); n != 2 {
-		t.Errorf("%d entries, one of three was to be lost", n)
+		t.Errorf("%d entries, want 2, because one of three is lost", n)
 	}
 }
 

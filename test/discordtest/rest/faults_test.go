@@ -86,10 +86,10 @@ func TestAFaultKeepsARefusal(t *testing.T) {
 	garbled.Effect = true
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: garbled})
 	if got := r.Do("DELETE", "/channels/1", nil); got.Status != 404 || got.Code() != 10003 {
-		t.Errorf("deleted what is not there: %d %s", got.Status, got.Raw)
+		t.Errorf("the deletion of a missing channel is answered with %d %s", got.Status, got.Raw)
 	}
 	if status, body, err := try(r); status != 200 || err != nil || string(body) != garbled.Body {
-		t.Errorf("what was carried out: %d %q %v", status, body, err)
+		t.Errorf("an executed create is answered with %d %q %v", status, body, err)
 	}
 }
 

@@ -202,7 +202,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 	for route := range l.Routes {
 		if !strings.Contains(strings.Join(discordtest.Routes(), "\n")+"\n", route+"\n") {
-			t.Errorf("a limit for a route that there is not: %s", route)
+			t.Errorf("a limit for an unknown route: %s", route)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func TestRolesFromCreateToDelete(t *testing.T) {
 		return names
 	}
 	if d := cmp.Diff([]string{"@everyone", "younger", "On call", "operator"}, ranked()); d != "" {
-		t.Errorf("of those with the same position, the older one is above: %s", d)
+		t.Errorf("of two roles with one position, the older role should be above: %s", d)
 	}
 	r.Must(200, "PATCH", g+"/roles", []obj{{"id": younger, "position": 2}, {"id": r.Srv.Guild(r.Guild).Members[r.Bot.UserID].Own, "position": 3}})
 	if d := cmp.Diff([]string{"@everyone", "On call", "younger", "operator"}, ranked()); d != "" {

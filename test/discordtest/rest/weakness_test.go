@@ -27,14 +27,14 @@ func TestStaleReads(t *testing.T) {
 	path := "/channels/" + id
 	for _, method := range []string{"GET", "PATCH"} {
 		if got := r.Do(method, path, obj{"topic": "t"}); got.Status != 404 || got.Code() != 10003 {
-			t.Errorf("%s of what was made just now: %d %s", method, got.Status, got.Raw)
+			t.Errorf("%s of a new channel: %d %s", method, got.Status, got.Raw)
 		}
 	}
 	if got := r.Must(200, "GET", list, nil).List; len(got) != 0 {
 		t.Errorf("listed just after the create: %v", got)
 	}
 	if c, _ := r.Srv.Channel(id); c.Topic != "" {
-		t.Error("an edit that was not found has been applied")
+		t.Error("an edit with the answer 404 has been applied")
 	}
 	r.Srv.Advance(lasting)
 	if got := r.Must(200, "PATCH", path, obj{"topic": "t"}); got.JSON["topic"] != "t" {
@@ -65,11 +65,11 @@ func TestStaleReads(t *testing.T) {
 		t.Errorf("listed just after the deletion: %v", got)
 	}
 	if got := r.Do("PATCH", path, obj{"topic": "u"}); got.Code() != 10003 {
-		t.Errorf("an edit of what is gone: %d %s", got.Status, got.Raw)
+		t.Errorf("an edit of a deleted channel: %d %s", got.Status, got.Raw)
 	}
 	r.Srv.Advance(lasting)
 	if got := r.Do("GET", path, nil); got.Code() != 10003 {
-		t.Errorf("gone, but: %s", got.Raw)
+		t.Errorf("a read of a deleted channel: %s", got.Raw)
 	}
 	if got := r.Must(200, "GET", "/guilds/"+r.Guild, nil); got.JSON["name"] != "Kyoto" {
 		t.Errorf("the guild in the end: %s", got.Raw)
@@ -88,7 +88,7 @@ func TestStaleDeletion(t *testing.T) {
 	r.Must(200, "DELETE", "/channels/"+hooked, nil)
 	parent := func() any { return r.Must(200, "GET", "/channels/"+child, nil).JSON["parent_id"] }
 	if got := parent(); got != group {
-		t.Errorf("parent %v just after the deletion of the category, want it as before", got)
+		t.Errorf("parent %v just after the deletion of the category, want the deleted category", got)
 	}
 	r.Must(200, "GET", "/webhooks/"+hook, nil)
 	other := r.Srv.AddBot(discordtest.Bot{Name: "other"})

@@ -43,7 +43,7 @@ func (o *Operator) UsesItsPermissions() bool {
 			granted = granted.Without(used)
 		}
 		gomega.Expect(granted.Sorted()).To(gomega.BeEmpty(),
-			"no spec needs these permissions: take them out of the +kubebuilder:rbac markers, or show what they are for")
+			"no spec needs these permissions: remove their +kubebuilder:rbac markers, or add a spec that needs them")
 	})
 }
 

@@ -81,7 +81,7 @@ func testRows(t *testing.T, g *WithT, s *StandIn, pg *unstructured.Unstructured)
 	g.Expect(insert("pg", "none", "z")).To(MatchError(ContainSubstring("3D000")))
 	g.Expect(insert("pg", "app", "z")).To(Succeed())
 	s.SetRole(t.Context(), "default", "pg", "app", "other")
-	g.Expect(insert("pg", "app", "z")).To(MatchError(ContainSubstring("42501")), "the table is not of the role other")
+	g.Expect(insert("pg", "app", "z")).To(MatchError(ContainSubstring("42501")), "the role other should not own the table")
 	s.SetRole(t.Context(), "default", "pg", "app", "")
 	g.Expect(s.Rows(pg.GetUID(), "app")).To(Equal([]string{"row"}))
 	s.Pause("default", "pg")
@@ -165,7 +165,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 
 	sessions.Store(1)
 	g.Expect(c.Delete(t.Context(), role)).To(Succeed())
-	g.Eventually(reads(role, "message")).Should(ContainSubstring("2BP01"), "it owns a database")
+	g.Eventually(reads(role, "message")).Should(ContainSubstring("2BP01"), "the role owns a database")
 	g.Expect(c.Delete(t.Context(), database)).To(Succeed())
 	g.Consistently(reads(database, "applied")).WithTimeout(5*interval).
 		Should(BeTrue(), "a database with sessions is not dropped, and nothing reports it")
@@ -208,7 +208,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	create(again)
 	g.Eventually(reads(again, "lastScheduleTime")).Should(Equal(first.GetCreationTimestamp().UTC().Format(time.RFC3339)))
 	g.Expect(c.List(t.Context(), &backups)).To(Succeed())
-	g.Expect(backups.Items).To(HaveLen(1), "that of the former schedule is taken for its own")
+	g.Expect(backups.Items).To(HaveLen(1), "the schedule should use the former schedule's Backup")
 	g.Eventually(reads(first, "phase")).Should(Equal("pending"))
 	g.Expect(lastBackup()).To(BeNil())
 	s.SetBackups("default", "pg", BackupStarted)
@@ -263,7 +263,7 @@ func testRefusedBackups(
 		g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(pg), pg)).To(Succeed())
 		return phaseOfCluster(pg)
 	}).Should(Equal(unknownPlugin))
-	g.Consistently(backUp("unknown")).WithTimeout(time.Second).Should(BeNil(), "it is retried")
+	g.Consistently(backUp("unknown")).WithTimeout(time.Second).Should(BeNil(), "the Backup should be retried")
 }
 
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
@@ -314,7 +314,7 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	g.Eventually(func() *intstr.IntOrString {
 		_ = c.Get(t.Context(), client.ObjectKeyFromObject(pg), budget)
 		return budget.Spec.MinAvailable
-	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
+	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "the stand-in should restore a changed budget")
 }
 
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {

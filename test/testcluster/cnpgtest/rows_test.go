@@ -41,7 +41,7 @@ func TestRestorable(t *testing.T) {
 			add("upgraded", 17)
 			s.dropDatabase("cluster", "app")
 			g.Expect(s.Rows("cluster", "app")).To(BeEmpty())
-			g.Expect(s.Restorable("backup", "app")).To(Equal(want), "it outlives the database")
+			g.Expect(s.Restorable("backup", "app")).To(Equal(want), "the Backup should outlive the database")
 		})
 	}
 }

@@ -51,7 +51,7 @@ func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 	var deployment appsv1.Deployment
 	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(bouncer), &deployment)).To(Succeed())
 	g.Expect(deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(2)))
-	g.Expect(reads(hindered, "phase")()).To(Equal("inactive"), "its name is taken")
+	g.Expect(reads(hindered, "phase")()).To(Equal("inactive"), "another object has the Pooler's name")
 
 	upgrade := func(image string) {
 		before := pg.DeepCopy()
@@ -83,7 +83,7 @@ func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 		return pod.Status.ContainerStatuses, c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
 	}).Should(ContainElement(HaveField("State.Running", Not(BeNil()))))
 	upgrade("postgres:16")
-	g.Eventually(reads(pg, "phase")).Should(Equal(waitingActive), "the files are being linked")
+	g.Eventually(reads(pg, "phase")).Should(Equal(waitingActive), "pg_upgrade has begun")
 	g.Expect(reads(pg, "readyInstances")()).To(BeZero())
 	g.Expect(c.Get(t.Context(), job, &batchv1.Job{})).NotTo(Succeed())
 }

@@ -65,10 +65,10 @@ func TestStop(t *testing.T) {
 				t.Errorf("running: %t, exit code %d, want %d", p.Running(), p.ExitCode(), test.code)
 			}
 			if err := p.Stop(0); err != nil {
-				t.Errorf("stopping what has ended: %v", err)
+				t.Errorf("Stop of an ended process: %v", err)
 			}
 			if err := p.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
-				t.Errorf("a signal to what has ended: %v", err)
+				t.Errorf("a signal to an ended process: %v", err)
 			}
 		})
 	}

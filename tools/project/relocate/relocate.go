@@ -85,7 +85,7 @@ func unambiguous(texts map[string]string, from, to location.Location) error {
 		}
 		for name, text := range texts {
 			if strings.Contains(text, place[1]) {
-				return fmt.Errorf("%s names %s already: remove that, or choose another place", name, place[1])
+				return fmt.Errorf("%s contains %s already: remove it from this file, or choose another place", name, place[1])
 			}
 		}
 	}

@@ -67,9 +67,9 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	}
 	if in.Catalog.invalid != "" {
 		return conditions.Degraded(corev1api.ReasonUnknownVersion,
-			"The platform's catalog of Postgres images is not valid, so the Cluster is not changed: %s. Ask the platform "+
-				"team to correct it in the operator's ConfigMap of catalogs, or set spec.postgres.cluster.imageName instead of "+
-				"version.",
+			"The platform's catalog of Postgres images is not valid, so the Cluster is neither created nor changed: %s. Ask "+
+				"the platform team to correct the catalog in the operator's ConfigMap of catalogs, or set "+
+				"spec.postgres.cluster.imageName instead of version.",
 			in.Catalog.invalid)
 	}
 	data, upgrade := 0, ""
@@ -79,9 +79,13 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	if data != 0 {
 		upgrade = fmt.Sprintf(" A major version above %d upgrades the database.", data)
 	}
+	use := "Set"
+	if offers := in.Catalog.Offers(data); offers != "" {
+		use = "Use one of " + offers + ", or set"
+	}
 	return conditions.Degraded(corev1api.ReasonUnknownVersion,
-		"The catalog of Postgres images has no version %s, so the Cluster is not changed. Use one of %s, or set "+
-			"spec.postgres.cluster.imageName instead of version.%s", own.Version, in.Catalog.Offers(data), upgrade)
+		"The catalog of Postgres images has no version %s, so the Cluster is neither created nor changed. %s "+
+			"spec.postgres.cluster.imageName instead of version.%s", own.Version, use, upgrade)
 }
 
 // Majors returns the major versions of the spec, the Cluster's image and its data; 0 if unknown.

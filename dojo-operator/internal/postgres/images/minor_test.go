@@ -199,11 +199,12 @@ func TestUnknownVersion(t *testing.T) {
 		want    string
 	}{
 		"known":                                 {dojotest.Catalog(), nil, ""},
-		"unknown":                               {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is not changed. Use one of 16, 18,"},
+		"unknown":                               {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is neither created nor changed. Use one of 16, 18,"},
 		"unknown, the Cluster has this version": {dojotest.Catalog("18"), running("17.6"), ""},
 		"unknown, the Cluster has 16":           {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set spec.postgres.cluster.imageName instead of version. A major version above 16 upgrades the database."},
-		"unknown, the catalog has only older versions": {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
-		"a broken catalog": {broken, nil, `is not valid, so the Cluster is not changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
+		"unknown, the catalog has only older versions":   {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
+		"unknown, an empty catalog":                      {images.Parse(nil), nil, "neither created nor changed. Set spec.postgres.cluster.imageName"},
+		"a broken catalog":                               {broken, nil, `is not valid, so the Cluster is neither created nor changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
 		"a broken catalog, the Cluster has this version": {broken, running("17.6"), ""},
 	} {
 		in := images.Input{Catalog: c.catalog, Now: friday}

@@ -78,8 +78,8 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 		callers, more int
 		took          time.Duration
 	}{
-		"a few": {60, 0, 0}, "for a minute": {2000, 0, 0}, "two calls each": {500, 1, 0},
-		"calls that take time": {500, 0, 50 * time.Millisecond}, "two calls each that take time": {500, 1, 50 * time.Millisecond},
+		"60 callers": {60, 0, 0}, "2000 callers": {2000, 0, 0}, "two calls of each caller": {500, 1, 0},
+		"slow calls": {500, 0, 50 * time.Millisecond}, "two slow calls of each caller": {500, 1, 50 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +100,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 				}
 				for i := 1; i < test.callers; i++ {
 					if c.begun[strconv.Itoa(i)].Before(c.begun[strconv.Itoa(i-1)]) {
-						t.Fatalf("caller %d went before the one ahead of it", i)
+						t.Fatalf("caller %d went before the caller ahead of it", i)
 					}
 				}
 			})
@@ -157,7 +157,7 @@ func TestReservationsExpire(t *testing.T) {
 			t.Errorf("%d callers were notified, want 50", notified)
 		}
 		if took := time.Since(began); took < 2*time.Second || took > 2100*time.Millisecond {
-			t.Errorf("behind 50 callers that do not come back one went after %v, want 2s", took)
+			t.Errorf("behind 50 callers that do not come back, a caller went after %v, want 2s", took)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestCallersAreNotifiedAfterARefusal(t *testing.T) {
 			t.Errorf("the first went after %v and the last after %v, want 5s and 6s", first, last)
 		}
 		if c.attempts != 120 {
-			t.Errorf("60 callers asked %d times, want twice each at most", c.attempts)
+			t.Errorf("60 callers asked %d times, want at most twice for each", c.attempts)
 		}
 	})
 }

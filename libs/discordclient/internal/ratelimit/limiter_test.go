@@ -437,8 +437,8 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 		took          time.Duration
 		heldBack      int
 	}{
-		"a few": {60, 0, 0, 1}, "for some seconds": {500, 0, 0, 1}, "for a minute": {2000, 0, 0, 1}, "two calls each": {500, 1, 0, 1},
-		"calls that take time": {500, 0, latency, 3}, "two calls each that take time": {500, 1, latency, 3},
+		"60 callers": {60, 0, 0, 1}, "500 callers": {500, 0, 0, 1}, "2000 callers": {2000, 0, 0, 1}, "two calls of each caller": {500, 1, 0, 1},
+		"slow calls": {500, 0, latency, 3}, "two slow calls of each caller": {500, 1, latency, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -479,13 +479,13 @@ func TestPlacesExpire(t *testing.T) {
 	late.Caller = "late"
 	_, wait := l.Reserve(late)
 	if wait == nil || wait.After < 2*time.Second || wait.After > 3*time.Second {
-		t.Fatalf("behind two seconds full of others it has to wait %v", wait)
+		t.Fatalf("behind two seconds of reserved calls, a call has to wait %v", wait)
 	}
 	c.advance(wait.After + 1500*time.Millisecond)
 	other := remove("1")
 	other.Caller = "other"
 	if _, wait = l.Reserve(other); wait != nil {
-		t.Errorf("when nobody has come back, another has to wait %v", wait)
+		t.Errorf("after no caller has come back, a call has to wait %v", wait)
 	}
 }
 
@@ -510,6 +510,6 @@ func TestMemoryFollowsTheCallsInUse(t *testing.T) {
 		c.advance(50 * time.Millisecond)
 	}
 	if got := l.Buckets(); got > 1100 {
-		t.Errorf("%d buckets are kept after 5000 channels, want those in use alone", got)
+		t.Errorf("%d buckets are kept after 5000 channels, want only the buckets in use", got)
 	}
 }

@@ -164,7 +164,7 @@ func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 		}
 		for i := 1; i < 500; i++ {
 			if c.begun[strconv.Itoa(i)].Before(c.begun[strconv.Itoa(i-1)]) {
-				t.Fatalf("caller %d went before the one ahead of it", i)
+				t.Fatalf("caller %d went before the caller ahead of it", i)
 			}
 		}
 	})
@@ -278,7 +278,7 @@ func TestIdleSharesAreDropped(t *testing.T) {
 		c.advance(50 * time.Millisecond)
 	}
 	if got := l.Shares(); got > 22 {
-		t.Errorf("the shares of %d tenants are kept after 5000, want those in use alone", got)
+		t.Errorf("the shares of %d tenants are kept after 5000, want only the shares in use", got)
 	}
 	if _, wait := l.Reserve(by("slow", remove("1"))); wait == nil || wait.Scope != ratelimit.ScopeTenant {
 		t.Errorf("a tenant with 25 calls under way waits %v, want it to wait for its share", wait)

@@ -52,7 +52,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.seedFile, "seed-file", "",
 		"JSON `file` with bots and guilds to begin with, instead of the flags below (see seed.go)")
 	f.StringVar(&o.tokenFile, "token-file", "discord-bot.token",
-		"`file` with the bot's token; made, readable for you alone, when it is not there")
+		"`file` with the bot's token; if it is missing, it is created, readable by you alone")
 	f.StringVar(&o.adminTokenFile, "admin-token-file", "",
 		"`file` with the token of a second bot that may do everything: for changes \"by hand\" over REST")
 	f.StringVar(&o.guild, "guild", "Jujutsu High", "`name` of the guild that both bots are in")
@@ -65,7 +65,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		o.moreGuilds = append(o.moreGuilds, seedGuild{ID: id, Name: name})
 		return nil
 	})
-	f.BoolVar(&o.community, "community", false, "make them Community guilds: announcement channels, stages, forums")
+	f.BoolVar(&o.community, "community", false,
+		"make all guilds Community guilds, for announcement channels, stages, forums")
 	f.BoolVar(&o.noRateLimits, "no-rate-limits", false, "drop Discord's rate limits; limits of quantity stay")
 	if err := f.Parse(args); err != nil {
 		return o, err

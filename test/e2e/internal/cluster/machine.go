@@ -30,13 +30,13 @@ var debianPackages = map[string]string{
 // Unsupported returns the reason if no cluster can run on this machine, or else nil.
 func Unsupported() error {
 	if runtime.GOOS != "linux" {
-		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
+		return fmt.Errorf("a node requires Linux, and this machine runs %s", runtime.GOOS)
 	}
 	if os.Getuid() != 0 {
-		return errors.New("a node takes root")
+		return errors.New("a node requires root")
 	}
 	if err := writable("/sys/fs/cgroup"); err != nil {
-		return fmt.Errorf("a node takes cgroups: %w", err)
+		return fmt.Errorf("a node requires cgroups that it can write: %w", err)
 	}
 	if lacking := missing(); len(lacking) > 0 {
 		if _, err := exec.LookPath("apt-get"); err != nil {

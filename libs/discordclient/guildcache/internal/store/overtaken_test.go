@@ -112,11 +112,11 @@ func TestPolledWebhooksAreForgottenWithThePoll(t *testing.T) {
 	st.poll()
 	st.WebhooksListed("1", []discordclient.Webhook{{ID: "40", ChannelID: "20"}}, []string{"20"}, time.Now())
 	if hooks, known := view.Snapshot().Webhooks("20"); !known || len(hooks) != 1 {
-		t.Errorf("known %v: %v, want the listed one", known, hooks)
+		t.Errorf("known %v: %v, want the listed webhook", known, hooks)
 	}
 	st.poll()
 	if _, known := view.Snapshot().Webhooks("20"); known {
-		t.Error("the webhooks of a polled view stay known for ever, though nothing reports when they change")
+		t.Error("the webhooks of a polled view stay known after another poll")
 	}
 }
 
@@ -130,7 +130,7 @@ func TestWebhooksOfAChannelThatVanishedAreForgotten(t *testing.T) {
 	st.mu.Unlock()
 	st.Listed("1", nil, time.Now())
 	if _, known := view.Snapshot().Webhooks("20"); known {
-		t.Error("the webhooks of a channel that is not there are known")
+		t.Error("the webhooks of a missing channel are known")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestALateWebhookListDoesNotUndoNewerChanges(t *testing.T) {
 			asked := time.Now()
 			st.WebhooksListed("1", listed, []string{"20"}, asked)
 			if _, known := view.Snapshot().Webhooks("20"); !known {
-				t.Fatal("a list that nothing overtook is not believed")
+				t.Fatal("a list without concurrent changes is ignored")
 			}
 			meanwhile(t, st)
 			st.WebhooksListed("1", listed, []string{"20"}, asked)
@@ -179,7 +179,7 @@ func TestALateWebhookListDoesNotUndoNewerChanges(t *testing.T) {
 			}
 			st.WebhooksListed("1", listed, []string{"20"}, time.Now())
 			if _, known := view.Snapshot().Webhooks("20"); !known {
-				t.Error("a newer list is not believed")
+				t.Error("a newer list is ignored")
 			}
 		})
 	}
@@ -212,7 +212,7 @@ func TestALateWebhookOfUnknownOutcomeIsReported(t *testing.T) {
 	_ = st.writeWebhook("20", &discordclient.Error{Class: discordclient.ClassUnknown})
 	st.WebhooksListed("1", nil, []string{"20"}, time.Now())
 	if view.Snapshot().WebhooksListed("20").IsZero() {
-		t.Fatal("a list that was made after the write is not believed")
+		t.Fatal("a list from after the write is ignored")
 	}
 	st.receive(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
 	if hooks, known := view.Snapshot().Webhooks("20"); known {
@@ -234,12 +234,12 @@ func TestALateListOfRolesDoesNotUndoAnEvent(t *testing.T) {
 		t.Error("the role is gone")
 	}
 	if !st.stale() {
-		t.Error("no reading will show which of the two is right")
+		t.Error("the guild is not read again after contradicting answers")
 	}
 	events := st.Events().Subscribe(t.Context())
 	st.Roles("1", []discordclient.Role{{ID: "1", Name: "e"}}, time.Now())
 	if _, ok := view.Snapshot().Role("30"); ok {
-		t.Error("a newer list is not believed")
+		t.Error("a newer list is ignored")
 	}
 	if got := <-events; got != (Event{Kind: EventGuild, GuildID: "1"}) {
 		t.Errorf("the change is reported as %+v", got)
@@ -279,7 +279,7 @@ func TestNoGhostChannels(t *testing.T) {
 			act(t, st)
 			st.receive(t, "GUILD_CREATE", guildEmpty)
 			if len(view.Snapshot().Channels()) > 0 && !st.stale() {
-				t.Error("the channel is a ghost for good")
+				t.Error("the view keeps a deleted channel, and the guild is not read again")
 			}
 			st.Listed("1", nil, time.Now().Add(consistencyDelay)) // the next poll
 			if n := len(view.Snapshot().Channels()); n > 0 {
@@ -300,7 +300,7 @@ func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	last, _ := view.Snapshot().Channel("20")
 	st.Listed("1", []*discordclient.Channel{last}, asked)
 	if st.stale() {
-		t.Error("the guild is read again, though all agree")
+		t.Error("the guild is read again, though the list agrees with the view")
 	}
 }
 
@@ -358,7 +358,7 @@ func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	}
 	st.Listed("1", nil, asked.Add(consistencyDelay+time.Second))
 	if _, ok := view.Snapshot().Channel("20"); ok {
-		t.Error("a list from when all is consistent is not believed")
+		t.Error("a list from after consistencyDelay is ignored")
 	}
 }
 
@@ -384,12 +384,12 @@ func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	exact("live", true)
 	channel, _ := view.Snapshot().Channel("20")
 	if _, got := view.Snapshot().BotPermissionsIn(channel); !got {
-		t.Error("in a channel of a live view they are not exact")
+		t.Error("in a channel of a live view, the permissions are not exact")
 	}
 	st.Disconnected(nil)
 	exact("disconnected", false)
 	if _, got := view.Snapshot().BotPermissionsIn(channel); got {
-		t.Error("in a channel, they count as exact though the Gateway is down")
+		t.Error("in a channel, the permissions count as exact though the Gateway is down")
 	}
 	st.session(t, guildEmpty)
 	exact("a session without the bot's roles", false)
@@ -411,7 +411,7 @@ func TestUnknownRolesOfTheBotIncludeItsOwn(t *testing.T) {
 		t.Errorf("the bot's permissions are %v, exact %v", everywhere.Names(), exact)
 	}
 	if here, exact := s.BotPermissionsIn(private); exact || !here.Has(permissions.ViewChannel) {
-		t.Errorf("in a channel that admits only its role, they are %v, exact %v", here.Names(), exact)
+		t.Errorf("in a channel that admits only the bot's role, its permissions are %v, exact %v", here.Names(), exact)
 	}
 }
 
@@ -449,7 +449,7 @@ func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {
 			}
 			st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1", Name: "c"}}, time.Now())
 			if channel, _ := view.Snapshot().Channel("20"); channel.Name != "c" {
-				t.Errorf("the reading is not believed: %+v", channel)
+				t.Errorf("the reading is ignored: %+v", channel)
 			}
 		})
 	}
@@ -504,21 +504,21 @@ func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	st.Refreshed("1", PresencePresent, since.Add(absentDelay))
 	st.Refreshed("1", PresenceAbsent, since.Add(2*absentDelay))
 	if got := view.Snapshot().Presence; got != PresencePresent {
-		t.Errorf("two answers with another one between them make the guild %q", got)
+		t.Errorf("two answers with an opposite answer between them make the guild %q", got)
 	}
 	st.Refreshed("1", PresenceAbsent, since.Add(3*absentDelay))
 	if got := view.Snapshot(); got.Presence != PresenceAbsent || got.Mode != ModeLive {
 		t.Errorf("the check found the bot removed, and the guild is %q, %q", got.Presence, got.Mode)
 	}
 	if id, wait := st.Due(time.Now()); id != "" || wait > st.Resync {
-		t.Errorf("a guild that only polls have found absent is due for a check in %v", wait)
+		t.Errorf("a guild that only polls found absent is due for a check in %v", wait)
 	}
 	if id, _ := st.Due(time.Now().Add(2 * st.ResyncLive)); id != "1" {
-		t.Error("should the event of an invitation be lost, nothing finds it out")
+		t.Error("an absent guild is never checked, so a lost event of an invitation has no remedy")
 	}
 	st.receive(t, "GUILD_CREATE", guildWith20)
 	st.Disconnected(nil)
 	if _, wait := st.Due(time.Now()); wait > st.Resync {
-		t.Errorf("without the Gateway it is polled in %v, want %v", wait, st.Resync)
+		t.Errorf("without the Gateway, the guild is polled in %v, want %v", wait, st.Resync)
 	}
 }

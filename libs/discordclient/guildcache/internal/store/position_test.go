@@ -76,7 +76,7 @@ func TestAnswersWithoutPosition(t *testing.T) {
 			<-time.After(time.Minute)
 			st.receive(t, "CHANNEL_UPDATE", `{"id":"20","guild_id":"1","type":0,"name":"a"}`)
 			if !st.stale() {
-				t.Fatal("a user may have moved the channel, and the guild is not read again")
+				t.Fatal("the guild is not read again, though a user may have moved the channel")
 			}
 			st.Listed("1", []*discordclient.Channel{channelOf(t, `{"id":"20","guild_id":"1","type":0,"name":"a","position":2}`)}, time.Now())
 			position(t, view, 2)
@@ -92,10 +92,10 @@ func TestAnswersWithoutPosition(t *testing.T) {
 				st.Created("1", channelOf(t, `{"id":"20","guild_id":"1","type":0,"name":"a"}`))
 			}
 			if c, _ := view.Snapshot().Channel("20"); !c.PositionUnknown {
-				t.Errorf("the channel is %+v, want a position that is unknown", c)
+				t.Errorf("the channel is %+v, want an unknown position", c)
 			}
 			if id, wait := st.Due(time.Now()); id != "" || wait <= 0 || wait > consistencyDelay {
-				t.Errorf("the guild is read in %v, want once for all that is created within some seconds", wait)
+				t.Errorf("the guild is read in %v, want one reading for several creates", wait)
 			}
 			st.Listed("1", []*discordclient.Channel{channelOf(t, `{"id":"20","guild_id":"1","type":0,"name":"a","position":2}`)}, time.Now())
 			position(t, view, 2)

@@ -24,7 +24,7 @@ func TestListAskedForWhileASessionBegan(t *testing.T) {
 	}
 	st.Listed("1", []*discordclient.Channel{{ID: "5", GuildID: "1", Name: "newer"}}, time.Now())
 	if got := view.Snapshot().Channels()[0].Name; got != "newer" {
-		t.Errorf("a newer list is not believed: %q", got)
+		t.Errorf("a newer list is ignored: %q", got)
 	}
 }
 

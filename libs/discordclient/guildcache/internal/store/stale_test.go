@@ -156,13 +156,13 @@ func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	}
 	edit(func() {})
 	if st.stale() {
-		t.Error("an edit that nothing overtook makes the view stale")
+		t.Error("an edit without concurrent events makes the view stale")
 	}
 	edit(func() {
 		st.receive(t, "GUILD_ROLE_CREATE", `{"guild_id":"1","role":{"id":"30","name":"r","permissions":"0"}}`)
 	})
 	if !st.stale() {
-		t.Error("the role is lost for good")
+		t.Error("the view lacks the role, and the guild is not read again")
 	}
 }
 
@@ -173,7 +173,7 @@ func TestUnusedGuildsAndChannelsLeaveTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := st.Health().Guilds; n != 0 {
-		t.Errorf("%d guilds are kept, though the only one was forgotten while it was edited", n)
+		t.Errorf("%d guilds are kept, though the only guild was forgotten during an edit", n)
 	}
 	st.Want("1")
 	st.session(t, `{"id":"1","channels":[{"id":"20","type":0},{"id":"21","type":0},{"id":"22","type":0}]}`)
@@ -186,7 +186,7 @@ func TestUnusedGuildsAndChannelsLeaveTheMemory(t *testing.T) {
 	_ = st.writeWebhook("20", &discordclient.Error{Class: discordclient.ClassInvalid})
 	for id, changes := range st.guilds["1"].hookChanges {
 		if len(changes.own) > 0 || id != "20" {
-			t.Errorf("channel %s: %+v is waited for", id, changes)
+			t.Errorf("the store still waits for changes of channel %s: %+v", id, changes)
 		}
 	}
 }

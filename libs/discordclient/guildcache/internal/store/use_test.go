@@ -26,7 +26,7 @@ func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	st.receive(t, "GUILD_ROLE_CREATE", `{"guild_id":"3","role":{"id":"5"}}`)
 	st.receive(t, "GUILD_DELETE", `{"id":"3"}`)
 	if n := st.Health().Guilds; n != 2 {
-		t.Errorf("%d guilds are kept, want the one that is wanted and the one that is named", n)
+		t.Errorf("%d guilds are kept, want the wanted guild and the named guild", n)
 	}
 	if view, _ := st.Want("2"); view.Snapshot().Mode != ModeLive || len(view.Snapshot().Channels()) != 1 {
 		t.Errorf("the named guild was not kept up to date: %+v", view.Snapshot())
@@ -34,7 +34,7 @@ func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	st.Forget("1")
 	st.Forget("2")
 	if n := st.Health().Guilds; n != 0 {
-		t.Errorf("%d guilds are kept that nothing names any more", n)
+		t.Errorf("%d forgotten guilds are kept", n)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 		st.receive(t, "GUILD_CREATE", `{"id":"3"}`)
 		view, _ := st.Want("3")
 		if id, _ := st.Due(time.Now()); id != "3" {
-			t.Fatal("it is not read")
+			t.Fatal("the guild is not due for a reading")
 		}
 		<-time.After(time.Second)
 		asked := time.Now()
@@ -73,19 +73,19 @@ func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		if id, wait := st.Due(time.Now()); id != "" || wait > consistencyDelay {
-			t.Errorf("what happened just before it was asked for is looked for in %v", wait)
+			t.Errorf("the guild is read again in %v, want within consistencyDelay", wait)
 		}
 		if _, exact := s.BotPermissions(); exact {
-			t.Error("the bot's own roles are not known yet")
+			t.Error("permissions count as exact before the bot's roles are known")
 		}
 		st.Member("3", []string{"7"}, time.Now())
 		if _, exact := view.Snapshot().BotPermissions(); !exact {
-			t.Error("an answer to the question for the bot's own roles is ignored")
+			t.Error("a response with the bot's roles is ignored")
 		}
 		st.receive(t, "GUILD_MEMBER_UPDATE", `{"guild_id":"3","user":{"id":"9"},"roles":["8"]}`)
 		st.Member("3", []string{"7"}, time.Now())
 		if got := view.Snapshot().selfRoles; len(got) != 1 || got[0] != "8" {
-			t.Errorf("an answer that may be older than the event counts: %v", got)
+			t.Errorf("a response that may be older than an event replaces it: %v", got)
 		}
 	})
 }
@@ -251,7 +251,7 @@ func TestTombstonesEnd(t *testing.T) {
 				}
 				<-time.After(time.Second)
 				if again(t, st); len(view.Snapshot().Channels()) != 1 || view.Deleted("20") {
-					t.Error("the channel is there and counts as deleted")
+					t.Error("the channel is missing, or still counts as deleted")
 				}
 			})
 		})
@@ -267,15 +267,15 @@ func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 		st.WebhooksListed("1", nil, []string{"20"}, time.Now())
 		events := st.Events().Subscribe(t.Context())
 		if _, known := view.Snapshot().Webhooks("20"); !known {
-			t.Fatal("they are not known")
+			t.Fatal("the webhooks are not known")
 		}
 		<-time.After(time.Second)
 		st.Refreshed("1", PresencePresent, time.Now())
 		if _, known := view.Snapshot().Webhooks("20"); known {
-			t.Error("they are never read again")
+			t.Error("the webhooks stay known after the guild is read")
 		}
 		if e := <-events; e != (Event{Kind: EventWebhooks, GuildID: "1", ChannelID: "20"}) {
-			t.Errorf("their objects learn %v", e)
+			t.Errorf("the event is %v", e)
 		}
 	})
 }

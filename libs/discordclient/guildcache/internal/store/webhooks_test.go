@@ -37,7 +37,7 @@ func TestALateListOfWebhooksIsReadAgain(t *testing.T) {
 			}
 			st.WebhooksListed("1", c.after, []string{"20"}, time.Now().Add(consistencyDelay))
 			if st.Due(time.Now().Add(2 * consistencyDelay)); !known() {
-				t.Error("the list is made a third time")
+				t.Error("the webhooks are listed a third time")
 			}
 		})
 	}
