@@ -154,7 +154,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 
 		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 2" })
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
-			HavePrefix("Waiting for the end of earlier SQL: pod "+held.Name+".")))
+			HavePrefix("Waiting until the Jobs and pods of earlier SQL are gone: pod "+held.Name+".")))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Image, dojo.Spec.Replicas = "registry.example.org/dojo:next", new(int32(2))
 		})

@@ -117,7 +117,7 @@ func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
 		version := pick(random, versions)
 		if d.Spec.Postgres.Cluster == nil {
-			return "none, it is in the shared Cluster"
+			return "none: the database is in the shared Cluster"
 		}
 		was := d.Spec.Postgres.Cluster.Version
 		if db := d.Status.Database; db != nil && db.Upgrade != nil && oneIn(random, 2) {

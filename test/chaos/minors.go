@@ -79,7 +79,7 @@ func (r *run) allowMinor(ctx context.Context, a action) (string, error) {
 		own := d.Spec.Postgres.Cluster
 		switch newer := newerVersion(d); {
 		case own == nil:
-			return "none, it is in the shared Cluster"
+			return "none: the database is in the shared Cluster"
 		case newer != "" && oneIn(random, 2):
 			r.minors.allow(d.Name, newer)
 			metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.MinorUpgradeAnnotation, newer)

@@ -46,7 +46,8 @@ func cleanUp(ctx context.Context, b *bot, own *territory) error {
 
 var ofARun = regexp.MustCompile(`^jutsu-live-[0-9a-f]{8}(-|$)`)
 
-// leftovers lists the objects that killed runs have left in a server, each as "name (id)".
+// leftovers lists the objects in a server with names like the names in a run, each as "name (id)".
+// Earlier runs have left these objects, unless another run is in progress.
 func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs error) {
 	for _, list := range []string{"channels", "roles"} {
 		r, err := b.do(ctx, http.MethodGet, "/guilds/"+guild+"/"+list, nil)

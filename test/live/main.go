@@ -129,7 +129,7 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 	_, _ = fmt.Fprintln(out, "All names begin with jutsu-live- and a random number. Nothing else is changed. At the end, "+
 		"also after\nCtrl-C, all of it is deleted. Before that, the same steps run against discordtest on this machine.")
 	if len(left) > 0 {
-		_, _ = fmt.Fprintln(out, "A killed run has left these objects. Delete them by hand:", strings.Join(left, ", "))
+		_, _ = fmt.Fprintln(out, "Earlier runs have left these objects. Delete them by hand:", strings.Join(left, ", "))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestInhibitRules(t *testing.T) {
 			of(dojos, "critical", "dojo-system", ""), of(dojos, "warning", "team-a", ""), false},
 		"a platform alert, and a warning of the same namespace": {
 			of(dojos, "critical", "dojo-system", ""), of(dojos, "warning", "dojo-system", ""), true},
-		"a platform alert, and a warning about another kind": {
+		"a platform alert, and a warning about objects of another kind": {
 			of(objects, "critical", "discord-system", "DiscordRole"),
 			of(objects, "warning", "discord-system", "DiscordChannel"), false},
 		"an alert about many namespaces, and a tenant's warning": {of(dojos, "critical", "", ""), of(dojos, "warning", "team-a", ""), true},

@@ -172,7 +172,7 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-func TestNotNow(t *testing.T) {
+func TestRefusedCommands(t *testing.T) {
 	t.Parallel()
 	others := func(d *corev1api.Dojo) {
 		d.Spec.Postgres, d.Status.Database, d.Spec.Alerts = nil, nil, nil

@@ -23,9 +23,9 @@ func (s *session) newList() *cobra.Command {
 		Use: "list", Short: "List Dojos, with their state and its cause", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
 		Long: `Lists the Dojos of a namespace, or of all namespaces with -A: their state, its reason, pods, the version of
-Postgres and the age of the last backup. With --broken, lists only the Dojos for which you must act: a Degraded Dojo, a
-Dojo with an outage or failing backups, or a Dojo whose spec no operator has read. With --broken, the exit code is 3 if
-a Dojo is listed.`,
+Postgres and the age of the last backup. With --broken, lists only the Dojos for which you must act: Dojos that are
+Degraded, or that have an outage, failing backups, or a spec that no operator has read for a minute. With --broken, the
+exit code is 3 if a Dojo is listed.`,
 		Example: "  kubectl dojo list -A --broken",
 		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)

@@ -75,8 +75,9 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	return rules
 }
 
-// downExpr is true if no pod answers and the Dojo should run. Without the operator's series, a pod
-// must have been up within the last hour. downExpr can be true for an Available Dojo, because
+// downExpr is true if no pod answers, unless the Dojo is starting, scaled to zero or suspended.
+// Without the operator's series, Prometheus must have a pod to scrape, and a pod must have been up
+// within the last hour. downExpr can be true for an Available Dojo, because
 // Prometheus may fail to reach the pods.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`

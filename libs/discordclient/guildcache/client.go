@@ -162,7 +162,8 @@ func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Ev
 type Stats struct {
 	discordclient.Stats
 	store.Health
-	// TooManyGuilds is true if the bot has too many guilds for a Gateway session, and polls them.
+	// TooManyGuilds is true if the bot is in too many guilds for one Gateway session. The Client
+	// then polls the guilds that its users ask for.
 	TooManyGuilds bool
 }
 

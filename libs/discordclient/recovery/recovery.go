@@ -362,7 +362,7 @@ func decide(in Intent, state evidence) Result {
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
 			Why: "no " + in.noun() + " matches, and the audit log was not read to its end"}
 	default:
-		return Result{Outcome: Absent, Why: "no " + in.noun() + " matches, and the audit log shows none"}
+		return Result{Outcome: Absent, Why: "no " + in.noun() + " matches, and the bot sees no other proof"}
 	}
 }
 
@@ -390,7 +390,7 @@ func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Res
 	case state.audited.Before(in.complete()):
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: "the audit log was not read to its end"}
 	default:
-		return Result{Outcome: Absent, Why: "the audit log shows none"}
+		return Result{Outcome: Absent, Why: "the bot sees no proof of a " + in.noun()}
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err e
 		})
 		defer stop()
 		if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-			return nil, fmt.Errorf("wait for another process that builds: %w", err)
+			return nil, fmt.Errorf("wait for another process that downloads or builds: %w", err)
 		}
 	}
 	return func() { _ = lock.Unlock() }, nil

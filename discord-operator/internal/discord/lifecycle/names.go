@@ -31,8 +31,8 @@ type resolvesRoles interface {
 	SetRoles(roles []v1alpha1.ResolvedRole)
 }
 
-// Observe returns the input for resolving role names. The caller must get snap before this call, so
-// that the cache has the DiscordRoles of all roles in snap.
+// Observe returns the input for resolving role names. It reads the DiscordRoles from the cache after
+// snap was taken, so it finds the DiscordRole of each role that the operator has created in snap.
 func (r *RoleNames) Observe(
 	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,

@@ -31,7 +31,8 @@ var loginScript string
 var verifyScript string
 
 const (
-	// sqlFailed is psql's exit code for SQL that fails.
+	// sqlFailed is the exit code if a retry would change nothing. It is psql's code for a script that
+	// fails under ON_ERROR_STOP.
 	sqlFailed = 3
 	// postgresUser is the user in CloudNativePG's images.
 	postgresUser = 26

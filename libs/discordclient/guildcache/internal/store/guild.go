@@ -168,7 +168,8 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete adds known roles and features to a partial response. Every guild has roles.
+// complete adds the known roles and features to a response that lacks them. A guild always has a
+// role, so a response without roles is partial.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {

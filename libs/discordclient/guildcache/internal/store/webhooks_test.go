@@ -9,16 +9,16 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-func TestALateListOfWebhooksIsReadAgain(t *testing.T) {
+func TestAListOfWebhooksIsReadAgainIfItShowsNoChange(t *testing.T) {
 	t.Parallel()
 	a, b := discordclient.Webhook{ID: "30", ChannelID: "20"}, discordclient.Webhook{ID: "31", ChannelID: "20"}
 	for name, c := range map[string]struct {
 		after []discordclient.Webhook
 		again bool
 	}{
-		"as before":    {[]discordclient.Webhook{a}, true},
-		"one is gone":  {nil, false},
-		"another came": {[]discordclient.Webhook{a, b}, false},
+		"no webhook has changed": {[]discordclient.Webhook{a}, true},
+		"a webhook is gone":      {nil, false},
+		"a webhook is new":       {[]discordclient.Webhook{a, b}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
