@@ -24,7 +24,7 @@ var lostAnswers = []TableEntry{
 	Entry("a connection that closes before Discord creates the resource", discordtest.DropBefore()),
 	Entry("a connection that closes after Discord has created the resource", discordtest.DropAfter()),
 	Entry("a response that ends within its body", discordtest.CutAnswer(-20)),
-	Entry("a response that ends within its status line", discordtest.CutAnswer(20)),
+	Entry("a response that ends within its status line", discordtest.CutAnswer(10)),
 	Entry("a response that ends within its headers", discordtest.CutAnswer(40)),
 	Entry("a response with invalid JSON", discordtest.Garbage()),
 }

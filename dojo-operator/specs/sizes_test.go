@@ -72,7 +72,7 @@ var _ = Describe("The size of a database", func() {
 		dojo := newDojo(ns, "tokyo", sized("Huge"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of Large, Medium, Small"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of the sizes Large, Medium, Small"))
 		Consistently(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())
 		}).Should(WithTransform(apierrors.IsNotFound, BeTrue()))
@@ -135,7 +135,7 @@ var _ = Describe("The size of a database", func() {
 
 		undefine("Wide")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of Other"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of the sizes Other"))
 		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 		Expect(dojo.Status.Database.Size).To(Equal(database.Size))
 		Expect(dojo.Status.Database.ReadOnlyHost).To(And(Equal(database.ReadOnlyHost), Not(BeEmpty())))

@@ -61,7 +61,7 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		}, NodeTimeout(eventually))
 
 		shell.section(ctx, "How do I get from there to an alert in Discord?")
-		page := regexp.MustCompile(`Its page: (\S+)`).FindStringSubmatch(string(dev.Out.Contents()))
+		page := regexp.MustCompile(`on the real Discord: (\S+)`).FindStringSubmatch(string(dev.Out.Contents()))
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"

@@ -156,12 +156,12 @@ func TestPlan(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(text).To(And(ContainSubstring(`In the server "Jujutsu High" (`+simulated.guild+`) at 127.0.0.1`),
 		ContainSubstring("hide         create a channel named private, which @everyone may not view"),
-		Not(ContainSubstring(simulated.token)), Not(ContainSubstring("A killed run"))))
+		Not(ContainSubstring(simulated.token)), Not(ContainSubstring("Earlier runs"))))
 
 	d.CreateChannelByHand(simulated.guild, discordtest.Channel{Name: "jutsu-live-0123abcd-alerts"})
 	text, err = plan()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(text).To(MatchRegexp(`A killed run has left these objects. Delete them by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
+	g.Expect(text).To(MatchRegexp(`Earlier runs have left these objects. Delete them by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
 
 	for _, r := range before.roles {
 		if r.Name == "operator" {

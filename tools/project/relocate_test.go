@@ -49,7 +49,7 @@ func TestRelocation(t *testing.T) {
 	commit(t, c, "move")
 	relocate(elsewhere, otherRegistry, "^0 files changed")
 	t.Run("it builds", func(t *testing.T) { checkBuilds(t, c) })
-	if err := refused(t, c); err == nil || !strings.Contains(err.Error(), "names ") {
+	if err := refused(t, c); err == nil || !strings.Contains(err.Error(), "contains ") {
 		t.Errorf("a move to a place that a file already names: %v", err)
 	}
 

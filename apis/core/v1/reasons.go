@@ -265,8 +265,8 @@ const (
 	ReasonUnknownSize = "UnknownSize"
 	// ReasonUnknownVersion (Degraded): the Cluster has no image of
 	// spec.postgres.cluster.version, and the catalog of Postgres images has none
-	// either, or is not valid. The Cluster is not changed. Use one of the versions
-	// in the message, or set imageName instead of version.
+	// either, or is not valid. The Cluster is neither created nor changed. Use one
+	// of the versions in the message, or set imageName instead of version.
 	ReasonUnknownVersion = "UnknownVersion"
 	// ReasonUnknownTimeZone (Degraded): the time zone of
 	// spec.postgres.cluster.versionPolicy.window does not exist, so no automatic

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,9 @@ func TestTestAlert(t *testing.T) {
 					t.Errorf("it posts %v: %v", alerts, err)
 				}
 				return
+			}
+			if filters := r.URL.Query()["filter"]; !slices.Contains(filters, `severity="info"`) {
+				t.Errorf("alerts of another severity are read: %s", filters)
 			}
 			state := "active"
 			if receiver == "silenced" {

@@ -161,6 +161,8 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 		name, name, plan.Object.GetNamespace())
 }
 
+var errForeignCluster = errors.New("another client has created the Cluster")
+
 // create applies a Cluster with the operator's field manager, so that the operator can later remove
 // fields. An apply would also change an existing Cluster, so create first checks for one.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
@@ -171,8 +173,8 @@ func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.
 	}
 	switch err := k8s.Get(ctx, client.ObjectKeyFromObject(o), kinds.Cluster.Object()); {
 	case err == nil:
-		return "", fmt.Errorf("another client has created the Cluster %s meanwhile: see kubectl dojo status %s -n %s, "+
-			"then repeat the command", o.GetName(), plan.Target, o.GetNamespace())
+		return "", fmt.Errorf("%w %s meanwhile: see kubectl dojo status %s -n %s, then repeat the command",
+			errForeignCluster, o.GetName(), plan.Target, o.GetNamespace())
 	case !apierrors.IsNotFound(err):
 		return "", err
 	}
@@ -198,6 +200,9 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 
 // executed reports whether the API server may have executed a call that has failed.
 func executed(failure error) bool {
+	if errors.Is(failure, errForeignCluster) {
+		return false
+	}
 	code := conditions.StatusCode(failure)
 	return code == 0 || code >= http.StatusInternalServerError
 }
@@ -224,10 +229,10 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failure 
 		command += " with " + strings.Join(flags, " ")
 	}
 	switch {
-	case !plan.InPlace && at == recovery.Create && executed(failure):
-		return fmt.Sprintf("The Dojo %[1]s may have been created: see kubectl dojo status %[1]s -n %[2]s. If it does not "+
-			"exist, repeat %[3]s. If it exists, wait until the restore has ended, and start the application: %[4]s",
-			plan.Target, namespace, command, start)
+	case at == recovery.Create && executed(failure):
+		return fmt.Sprintf("The %[1]s %[2]s may have been created: see kubectl dojo status %[3]s -n %[4]s. If it does not "+
+			"exist, repeat %[5]s. If it exists, wait until the restore has ended, and start the application: %[6]s",
+			kind.Kind, plan.Object.GetName(), plan.Target, namespace, command, start)
 	case !plan.InPlace && at == recovery.Create:
 		return "Nothing was changed."
 	case at == recovery.Serve:

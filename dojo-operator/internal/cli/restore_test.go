@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,7 @@ func TestStopped(t *testing.T) {
 	pastBeside.To = past.To
 	snapshot, both := *w, past
 	snapshot.Backup, both.Backup = "night", "night"
+	refused := apierrors.NewForbidden(schema.GroupResource{}, "past", nil)
 	for _, c := range []struct {
 		plan    *recovery.Plan
 		at      recovery.Action
@@ -207,13 +209,15 @@ func TestStopped(t *testing.T) {
 		{lost, recovery.Stop, nil, "The data has not changed. Repeat the command."},
 		{&past, recovery.Save, nil, "Repeat the command with --to 2026-11-24T02:45:00Z to continue the restore"},
 		{&snapshot, recovery.Remove, nil, "Repeat the command with --backup night to continue the restore"},
-		{&both, recovery.Create, nil, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night to continue"},
+		{&both, recovery.Create, refused, "Repeat the command with --to 2026-11-24T02:45:00Z --backup night to continue"},
 		{&past, recovery.Verify, errNotRestored, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
 		{&pastBeside, recovery.Verify, errNotRestored, "Then repeat the command with --to 2026-11-24T02:45:00Z"},
 		{w, recovery.Verify, nil, "kubectl dojo status sendai -n team-a -w. When the restore has ended, start the application: " + start},
 		{w, recovery.Verify, errNotRestored, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
 		{w, recovery.Serve, nil, "The data is restored. Start the application: " + start},
-		{beside, recovery.Create, apierrors.NewForbidden(schema.GroupResource{}, "past", nil), "Nothing was changed."},
+		{&both, recovery.Create, fmt.Errorf("%w sendai-db", errForeignCluster), "to continue the restore"},
+		{&both, recovery.Create, context.Canceled, "The Cluster sendai-db may have been created: see kubectl dojo status sendai"},
+		{beside, recovery.Create, refused, "Nothing was changed."},
 		{beside, recovery.Create, context.DeadlineExceeded, "The Dojo past may have been created: see kubectl dojo status past"},
 		{beside, recovery.Create, apierrors.NewInternalError(errNotRestored), "The Dojo past may have been created"},
 		{beside, recovery.Verify, errNotRestored, "kubectl delete dojos.core.jutsu.com past -n team-a; " +

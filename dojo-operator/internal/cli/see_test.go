@@ -176,6 +176,9 @@ func TestStatusKnowsFiringAlerts(t *testing.T) {
 			!slices.Contains(filters, `namespace="team-a"`) || r.URL.Path != "/api/v2/alerts" {
 			t.Errorf("%s asks for %v", r.URL.Path, filters)
 		}
+		if q := r.URL.Query(); q.Get("silenced") != "false" || q.Get("inhibited") != "false" {
+			t.Errorf("%v asks for suppressed alerts", q)
+		}
 		_, _ = w.Write([]byte(`[{"labels":{"alertname":"DojoDown"}},{"labels":{"alertname":"DojoDegraded"}}]`))
 	}
 	if got := run(t, s, "", "status", "sendai"); !strings.Contains(got.out, "2 firing: DojoDegraded, DojoDown") {

@@ -137,7 +137,7 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	}
 	var shown []gettableAlert
 	err = s.poll(ctx, shownWithin, func(ctx context.Context) (_ string, ok bool, err error) {
-		shown, err = s.alertsOf(ctx, a, d, testAlertName)
+		shown, err = s.alertsOf(ctx, a, d, alert.Labels)
 		return "", len(shown) > 0, err
 	})
 	if err != nil {
@@ -236,15 +236,18 @@ type gettableAlert struct {
 	} `json:"status"`
 }
 
+// alertsOf returns the Dojo's alerts with the given labels. Without labels, it returns all that are
+// neither silenced nor inhibited.
 func (s *session) alertsOf(
-	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
+	ctx context.Context, a alertmanager, d *corev1api.Dojo, labels map[string]string,
 ) (all []gettableAlert, err error) {
 	request := s.request(a, "GET", "alerts")
 	request.Param("filter", fmt.Sprintf("namespace=%q", d.Namespace)).Param("filter", fmt.Sprintf("dojo=%q", d.Name))
-	if name != "" {
-		request.Param("filter", fmt.Sprintf("alertname=%q", name))
-	} else {
+	if len(labels) == 0 {
 		request.Param("silenced", "false").Param("inhibited", "false")
+	}
+	for name, value := range labels {
+		request.Param("filter", fmt.Sprintf("%s=%q", name, value))
 	}
 	text, err := request.DoRaw(ctx)
 	if err != nil {
@@ -270,7 +273,7 @@ func (s *session) addFiring(ctx context.Context, w *world.World) {
 	var firing []string
 	answered := false
 	for _, a := range all {
-		alerts, err := s.alertsOf(ctx, a, w.Dojo, "")
+		alerts, err := s.alertsOf(ctx, a, w.Dojo, nil)
 		answered = answered || err == nil
 		for _, alert := range alerts {
 			firing = append(firing, alert.Labels["alertname"])

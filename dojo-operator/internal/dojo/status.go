@@ -64,7 +64,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 	available := availability(dojo, &next, postgres.WhyUnreachable(dojo, s.Postgres))
 	conditions.Set(&next.Conditions, dojo.Generation, available, conditions.Worst(issues))
 	setParts(dojo, s, issues, &next.Conditions)
-	if dojo.Spec.Suspend {
+	if dojo.Spec.Suspend && dojo.DeletionTimestamp == nil {
 		setSuspended(dojo, s, next.Conditions)
 	}
 	setPaused(dojo, &next.Conditions)

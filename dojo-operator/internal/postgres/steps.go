@@ -279,7 +279,7 @@ func pauseBackup(in input) cnpg.Step {
 
 func hibernate(in input) cnpg.Step {
 	step := cluster.PlanHibernation(in.dojo, in.state.Cluster, in.hibernationInput())
-	step.Incomplete = cmp.Or(in.state.Unsized, step.Incomplete)
+	step.Incomplete = cmp.Or(in.state.Unsized, images.UnknownZone(in.dojo), step.Incomplete)
 	return step
 }
 

@@ -248,7 +248,7 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 		"a connection closed before the create":  discordtest.DropBefore(),
 		"a connection closed after the create":   discordtest.DropAfter(),
 		"a connection closed within the answer":  discordtest.CutAnswer(-5),
-		"a connection closed within the headers": discordtest.CutAnswer(10),
+		"a connection closed in the status line": discordtest.CutAnswer(10),
 		"an answer 502 before the create":        discordtest.FailBefore(502),
 		"an answer 502 after the create":         discordtest.FailAfter(502),
 		"an answer 500 after the create":         discordtest.FailAfter(500),

@@ -309,7 +309,7 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	other := "Choose another channel for this purpose, or disable Community in the server's settings on Discord."
 	if g.Server.DeletionTimestamp.IsZero() {
 		other = "Name another DiscordChannel in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By) +
-			", or remove spec.community there and disable Community in the server's settings on Discord."
+			", or remove spec." + field + " and spec.community there, and disable Community in the server's settings on Discord."
 	}
 	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord does not let anyone delete such a channel. %s",
 		live.Name, role, other))

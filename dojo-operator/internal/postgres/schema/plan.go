@@ -284,7 +284,8 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	slices.Sort(names)
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
-		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting until the Jobs and pods of earlier SQL are gone: %s.", what),
+		conditions.Progressing(corev1api.ReasonApplyingSchema,
+			"Waiting until the Jobs and pods of earlier SQL are gone: %s.", what),
 		"Jobs or pods of earlier SQL still exist: %s. Until they are gone, no new SQL starts. Find out why with "+
 			"`kubectl describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace)
 }
