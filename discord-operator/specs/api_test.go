@@ -450,7 +450,7 @@ var _ = Describe("The API", func() {
 			`spec: Invalid value: serverId cannot be changed: create a new DiscordServer for another server`),
 		Entry("refused: the removal of the server id", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: null}`,
 			`spec.serverId: Required value`),
-		Entry("allowed: a group's name, order and permissions", "DiscordGroup", ``, ``,
+		Entry("allowed: another name, position, permissions and deletionPolicy of a group", "DiscordGroup", ``, ``,
 			`{name: B, position: 3, permissionOverwrites: [], deletionPolicy: Retain}`, ``),
 		Entry("refused: another server for a group", "DiscordGroup", ``, ``, `{serverRef: {name: kyoto}}`,
 			`spec.serverRef: Invalid value: serverRef cannot be changed: Discord cannot move a category to another server`),

@@ -246,7 +246,7 @@ var _ = Describe("A DiscordChannel", func() {
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
-			// Three errors with status 500 in a row would delay other calls.
+			// Send invalid JSON, because three errors with status 500 in a row would delay other calls.
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.Garbage()})
 		}
 		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // the event makes the operator read the webhooks again

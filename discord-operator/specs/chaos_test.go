@@ -243,7 +243,8 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 }
 
 // expectExactRoles expects that the operator has created one role per DiscordRole. The roles must
-// be in order, and member must have them. The role foreign of another user must not have changed.
+// be in order, and member must have them. foreign is the id of another user's role, which must not
+// have changed.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The other vendor has other error codes, no audit log, and no roles in guild objects. It sends the
-// events of a few channels only, and each event twice.
+// The other vendor has other error codes, no audit log, and no roles in guild objects. It sends each
+// update and deletion of a channel twice, but only if the channel existed when the Gateway session
+// started.
 var _ = Describe("With another vendor's implementation of Discord's API", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")

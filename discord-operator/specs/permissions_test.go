@@ -35,7 +35,7 @@ var _ = Describe("A call that Discord does not permit", func() {
 		count := reconciles(ctx)
 		for i := range 5 {
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.AFKTimeout = 60 + 240*(i%2) })
-			// Wait for each event, because the workqueue would merge events that come too soon.
+			// Wait after each event, because the workqueue would merge events in quick succession.
 			Eventually(ctx, func() int { return reconciles(ctx) - count }).
 				Should(BeNumerically(">=", (i+1)*len(allIn(ctx, w.ns))), "each event has every object reconciled")
 		}
@@ -79,7 +79,8 @@ var _ = Describe("The operator's permissions", func() {
 		c := w.channel("", "tokyo", withWebhook)
 		ready(ctx, w.server(), c)
 		restore := operator.Without(ctx, remove)
-		// The operator leaves the Secret to the garbage collector.
+		// The operator gives the Secret an owner that does not exist, so that the garbage collector
+		// deletes the Secret.
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("update of the owner references"))
 		restore(ctx)

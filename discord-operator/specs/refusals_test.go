@@ -20,7 +20,7 @@ const (
 	// namespace.
 	refusedEdits = 230
 	// The operator tolerates 9,000 refusals in ten minutes. A namespace may cause a twentieth of
-	// the refusals that remain.
+	// the part of these 9,000 that is not used yet.
 	tenantRefusals = 9000 / 20
 )
 

@@ -41,7 +41,8 @@ var (
 )
 
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
-	// No controllers run: an owner reference of a Secret is enough for the garbage collector.
+	// The API server has the admission plugin OwnerReferencesPermissionEnforcement, so the operator
+	// needs the permission that this component adds.
 	operator.Begin(ctx, path, environment.Options{Discord: startDiscord, Components: []string{"owner-references-permission-enforcement"}})
 	cluster, k8s = operator.Cluster, operator.Client
 	operator.Flags = flagsFor(discord)

@@ -47,7 +47,8 @@ func (t *tenant) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1a
 	return changed(g, change)
 }
 
-// channel refers to a DiscordGroup of the world, or to the DiscordServer without a group.
+// channel returns a DiscordChannel of the tenant. It refers to a DiscordGroup of the world, or to
+// the DiscordServer if group is empty.
 func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := t.world.channel(group, name)
 	c.Namespace = t.ns

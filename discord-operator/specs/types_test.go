@@ -48,7 +48,8 @@ type setting struct {
 	initial, next, unset func(*channelSpec)
 	// unmanaged removes the field from the spec, so that the operator does not manage it.
 	unmanaged func(*channelSpec)
-	// key is the field's name in Discord's API, with the values for initial, next and unset.
+	// key is the field's name in Discord's API. one, another and zero are the field's values there
+	// for initial, next and unset.
 	key                string
 	one, another, zero any
 	// drift changes the field by hand.

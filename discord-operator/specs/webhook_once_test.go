@@ -47,7 +47,7 @@ func (w *world) unknownWebhook(times int) {
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook like another program with the token of the operator's bot.
+// hookOfBot creates a webhook, as another program with the token of the operator's bot would do.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{

@@ -46,7 +46,8 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		// A channel that waits long for its server would get one more write of the status.
+		// Create the channel after the server is Ready: a channel that waits long for its server gets
+		// one more write of the status.
 		ready(ctx, w.server())
 		ready(ctx, c)
 		w.expectIdle(ctx)

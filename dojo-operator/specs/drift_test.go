@@ -43,7 +43,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				Expect(live.Object["data"]).To(Equal(data), "the credentials should be the same")
 			}
 		}
-		// The edit has changed the channel's generation, so discord-operator must report again.
+		// The edit has changed the channel's generation, so the DiscordChannel needs a new status.
 		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))

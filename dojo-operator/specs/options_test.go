@@ -99,6 +99,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
 		// Before the apply, a patch changes the operator's Update entry in managedFields to Apply.
+		// Compact leaves out the second of these two patches.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))
 

@@ -139,7 +139,8 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan runs kubectl dojo plan while the operator is at rest, or returns why it does not run it.
+// plan runs kubectl dojo plan while the operator is at rest. If there is no usable plan of the
+// change, skipped is the cause.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {

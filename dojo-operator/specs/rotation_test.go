@@ -223,7 +223,8 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		// A login may change during the list request, so it must be invalid before and after.
+		// A login may change during the list request, so a pod is refused only if its login is
+		// invalid both before and after the request.
 		after := valid()
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]

@@ -136,8 +136,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		"and before the new image starts", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		// The Dojo has no SQL from a Secret, because hashing a Secret is slow. The operator would
-		// report the held pod as stalled, ten seconds after the pod's creation.
+		// The Dojo has no SQL from a Secret, because hashing a Secret is slow: ten seconds after the
+		// held pod's creation, the operator would report the pod as stalled.
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})

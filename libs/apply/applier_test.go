@@ -194,7 +194,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// Without the object, an apply returns a conflict, and an upgrade NotFound.
+				// If the object is gone, an apply returns a conflict, and the patch of an upgrade
+				// NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}

@@ -26,7 +26,8 @@
 // apply removes the obsolete fields.
 //
 // An admission policy may rewrite an object, so that a write does not bring it into sync. The
-// object then counts as in sync until the live object or the desired state changes.
+// object then counts as in sync until the live object or the desired state changes. The applier may
+// forget this, for example at a restart, and then writes the object once more.
 //
 // A refused write is retried after 15 seconds. Each later pause is as long as the time since the
 // first refusal, up to 10 minutes, with jitter. An object waits while an object that it depends on

@@ -97,7 +97,8 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	return a.Union(b)
 }
 
-// values omits the managedFields of a typed object, because their conversion takes longest.
+// values returns the fields of an object. It omits the managedFields of a typed object, because
+// their conversion takes longest.
 func values(o client.Object) map[string]any {
 	if object, ok := o.(*unstructured.Unstructured); ok {
 		return object.Object
@@ -109,7 +110,8 @@ func values(o client.Object) map[string]any {
 	return fields
 }
 
-// ownable omits apiVersion, kind, name and namespace, which managedFields never contain.
+// ownable returns the desired fields without apiVersion, kind, name and namespace, which
+// managedFields never contain.
 func ownable(desired *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(desired.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -235,7 +237,8 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	return !owned
 }
 
-// shape hashes the names of the desired fields. Lists are hashed whole: their items have no names.
+// shape hashes the names of the desired fields. Lists are hashed with their values, because no
+// field name identifies an item.
 func shape(desired *unstructured.Unstructured) string { return hash(outline(ownable(desired))) }
 
 func outline(want any) any {

@@ -80,9 +80,10 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// This looks like a map in which another client changed every field.
+		// This counts as drift, because it looks like a map in which another client changed every
+		// field.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
-		// A field that we do not own yet counts as drift.
+		// A field that we do not own yet counts as drift. After a POST, we own the default of size.
 		"field added":                         {ours: set("size", int64(9)), posted: upgraded},
 		"tag added":                           {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
 		"field changed, desired list dropped": {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},

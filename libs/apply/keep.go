@@ -17,9 +17,10 @@ const (
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips foreign objects for the cache. It also strips objects of ours above MaxKept, because
-// any client can write under owner's name. In the other objects, it clears fieldsV1 of other
-// managers, except of the scale subresource.
+// Keep shrinks an object before a cache stores it. It calls strip for an object that owner has not
+// written, and for an object above MaxKept, because any client can write under owner's name. In
+// every object that owner has written, it clears fieldsV1 of other managers, except of the scale
+// subresource.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -37,7 +38,8 @@ func Keep(owner string, o client.Object, strip func()) {
 	o.SetAnnotations(annotations)
 }
 
-// TooLarge reports whether Keep stripped the object because of its size. Do not change the object.
+// TooLarge reports whether Keep stripped the object because of its size. Do not change such an
+// object.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
 func unmark(o client.Object) {

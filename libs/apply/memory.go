@@ -20,8 +20,8 @@ type partKey struct {
 	content string
 }
 
-// Share returns an earlier value that equals part, or else part. Cached objects are immutable, so
-// they may share parts.
+// Share returns an equal part from an earlier call if it is still remembered, or else part. Cached
+// objects are immutable, so they may share parts.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)
@@ -36,7 +36,8 @@ func Share[T any, P interface {
 	return knownPart(reflect.TypeFor[T](), string(content), part)
 }
 
-// ShareStrings replaces each string by an earlier equal string, to save memory.
+// ShareStrings replaces each string by an equal string from an earlier call if that string is still
+// remembered, to save memory.
 func ShareStrings[S ~string](all ...*S) {
 	for _, s := range all {
 		if *s != "" && len(*s) <= maxPart {

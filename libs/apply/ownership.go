@@ -16,7 +16,8 @@ import (
 
 const (
 	knownRecords = 128
-	// maxRecord is in bytes. A Deployment's record has 3 KiB.
+	// maxRecord is the size limit, in bytes, of an entry that records keeps. A Deployment's entry
+	// has 3 KiB.
 	maxRecord = 8 << 10
 )
 

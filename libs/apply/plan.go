@@ -20,7 +20,7 @@ type Plan struct {
 	Finalizers []string
 	// Apply is in the order of the writes.
 	Apply []*Object
-	// Delete follows all writes.
+	// Delete lists deletions, which follow the writes of Apply.
 	Delete []Deletion
 	// Abandon lists objects for the garbage collector. Run only patches their owner references.
 	Abandon []Deletion

@@ -34,8 +34,9 @@ type Refusal struct {
 	Advice string
 }
 
-// invalid returns the refusal for an object that the API server finds invalid. An admission policy
-// may also answer that an object is invalid. The values of a Secret are not in the spec.
+// invalid returns the refusal for an object that the API server finds invalid. The default advice
+// names admission policies, because they may answer Invalid too. For a Secret, it does not name the
+// spec, which has none of the Secret's values.
 func (a *Applier) invalid(o *Object) Refusal {
 	advice := "Correct the value in the spec, or check admission policies."
 	if o.Kind == "Secret" {
@@ -45,8 +46,8 @@ func (a *Applier) invalid(o *Object) Refusal {
 }
 
 // failure converts an API server's error into an issue or an error. It omits the text of an error
-// about a Secret, because that text may quote the Secret. invalid is the refusal for an invalid
-// object; it is empty if the write contains no values of the spec.
+// about a Secret, unless the error is a conflict, because that text may quote the Secret. invalid
+// is the refusal for an invalid object; it is empty if the write contains no values of the spec.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
@@ -72,7 +73,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists reports a name conflict after maxLag. A tenant can predict and occupy the name of our Job.
+// exists returns ErrStale until maxLag. After that it reports a name conflict: a tenant, for
+// example, can predict and occupy the name of our Job.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {

@@ -30,8 +30,9 @@ func StatusDetails(err error) metav1.StatusDetails {
 	return metav1.StatusDetails{}
 }
 
-// Conflict reports a concurrent write, or a field that another client owns. Retry without a report.
-// A webhook's denial with code 409 is no conflict: it names neither the object nor a cause.
+// Conflict reports whether a concurrent write, or a field that another client owns, caused the
+// error. If so, retry without a report. A webhook's denial with code 409 is no conflict: it names
+// neither the object nor a cause.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))

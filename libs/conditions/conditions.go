@@ -45,7 +45,8 @@ func Unusable(reason, message string) Availability {
 	return Availability{reason: reason, message: message}
 }
 
-// NothingDesired is the availability of an object that should run nothing. It can be Ready.
+// NothingDesired is the availability of an object that should run nothing. Such an object can be
+// Ready.
 func NothingDesired(reason, message string) Availability {
 	return Availability{nothingDesired: true, reason: reason, message: message}
 }

@@ -90,7 +90,8 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report, or nil: first Degraded, then Err or Unverified.
+// Worst returns the issue to report, or nil if there is none: a Degraded issue before an issue with
+// Err or Unverified, and these before all other issues.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil

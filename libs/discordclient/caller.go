@@ -36,8 +36,8 @@ func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }
 
-// limited describes a call to the limiter. Creates and deletes are urgent: a fifth of the calls per
-// second is reserved for them.
+// limited returns the limiter's description of a call. Creates and deletes are urgent: a fifth of
+// the calls per second is reserved for them.
 func (c *Client) limited(ctx context.Context, cl *call) ratelimit.Call {
 	by, ok := ctx.Value(callerKey{}).(caller)
 	if !ok {

@@ -37,7 +37,8 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers reports whether the call is a write or a list of webhooks. Other reads are rare.
+// remembers reports whether denials of the call are remembered: only of writes and of lists of
+// webhooks, because other reads are rare.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }

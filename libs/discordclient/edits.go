@@ -54,7 +54,8 @@ type ChannelCreate struct {
 	Position *int                  `json:"position,omitempty"` // nil: Discord chooses
 	// At most 100 entries. nil copies the overwrites of the category; an empty list means none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
-	// The fields above hide those of ChannelEdit. Set Flags by an edit: a create takes none.
+	// The fields above hide the ChannelEdit fields of the same names. Set Flags by an edit: a
+	// create takes none.
 	ChannelEdit
 }
 
@@ -145,7 +146,8 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// Only Discord's OpenAPI description has this filter, so check the TargetID of each entry.
+	// Only Discord's OpenAPI description has this filter, and a server may ignore it. So check the
+	// TargetID of each entry.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

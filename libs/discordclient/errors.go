@@ -116,7 +116,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the context or [Options].Guard that ended the call, otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error, which may be wrapped, or ClassTransient for other errors.
+// ClassOf returns the class of an *[Error] or *[RateLimited], which may be wrapped. It returns
+// ClassNone for nil and ClassTransient for all other errors.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone

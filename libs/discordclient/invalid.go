@@ -18,7 +18,8 @@ const (
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts refused calls within ten minutes. Discord bans an IP address at 10,000.
+// InvalidRequests counts the refused calls of the last ten minutes. Discord bans an IP address at
+// 10,000.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -87,7 +88,7 @@ func (i *InvalidRequests) add(status int) {
 	}
 }
 
-// Idle reports whether there was no refusal within ten minutes.
+// Idle reports whether there was no refusal within the last ten minutes.
 func (i *InvalidRequests) Idle() bool {
 	unauthorized, forbidden, tooMany := i.Counts()
 	return unauthorized+forbidden+tooMany == 0

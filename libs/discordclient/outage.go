@@ -52,7 +52,8 @@ func (o *outage) refusal(cl *call) error {
 	return &Error{Class: ClassTransient, Op: cl.op, Status: o.last.Status, Message: o.last.Message, unsent: true}
 }
 
-// slows is false for the look-up of the Gateway, because package gateway backs off by itself.
+// slows reports whether an outage slows the call. It exempts the look-up of the Gateway, because
+// package gateway backs off by itself.
 func (o *outage) slows(cl *call) bool {
 	return o.failures >= outageThreshold && cl.route != routeGateway
 }

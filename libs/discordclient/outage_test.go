@@ -59,7 +59,7 @@ func TestAnOutageSlowsCallsDown(t *testing.T) {
 	}
 }
 
-// During an outage of which no list or poll learns the end, a create must get through.
+// If no list or poll shows that an outage has ended, a create must get through.
 func TestAnOutageAdmitsTheCreateThatItWasAskedAbout(t *testing.T) {
 	t.Parallel()
 	srv, now := newFailing(t), time.Unix(1, 0)

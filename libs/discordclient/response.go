@@ -61,7 +61,8 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// If a new token cancelled this call, Discord may have refused the old token: count a 401.
+		// A new token may have cancelled this call. Discord may have refused the old token, so
+		// count a 401.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
@@ -97,7 +98,7 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a failed call, which certainly had no effect if sent is false.
+// broken makes the error of a failed call. If sent is false, the call certainly had no effect.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {

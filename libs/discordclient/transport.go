@@ -84,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// If the body is null, json.Unmarshal leaves out empty. The caller would take it for an empty list.
+	// json.Unmarshal reads null as an empty value, which the caller would take for an empty list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}
@@ -110,7 +110,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// request takes path and query from the call. Scheme, host and version are the configured ones.
+// request makes the HTTP request of a call. Scheme, host and API version come from
+// [Options].APIURL.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {

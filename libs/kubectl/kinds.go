@@ -79,7 +79,8 @@ func Mapper(all []Kind) meta.RESTMapper {
 	return m
 }
 
-// SchemeOf returns a function that creates a scheme on its first call, which takes milliseconds.
+// SchemeOf returns a function that creates a scheme only on its first call, because that takes
+// milliseconds.
 func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 	return sync.OnceValue(func() *runtime.Scheme {
 		s := runtime.NewScheme()

@@ -47,7 +47,8 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 	return f.validate()
 }
 
-// Parse accepts only flags. --help prints introduction and the flags, and returns flag.ErrHelp.
+// Parse parses flags and refuses all other arguments. For --help, it prints introduction and the
+// flags, and returns flag.ErrHelp.
 func Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	set.Usage = func() {}
 	set.SetOutput(io.Discard) // the caller reports the error

@@ -33,7 +33,8 @@ import (
 // Options are the settings of one operator.
 type Options struct {
 	Name string
-	// Version is in the metric <name>_build_info and the user agent, except of Lease requests.
+	// Version is in the metric <name>_build_info, and in the user agent of all requests except
+	// Lease requests.
 	Version string
 	Lease   string
 	Kinds   []func(*runtime.Scheme) error

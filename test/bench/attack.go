@@ -32,7 +32,8 @@ const (
 	// A shorter attackPace would measure a busy API server instead of the operator.
 	attackPace = 20 * time.Millisecond
 
-	// An attack of size n creates n Dojos, n/forgedOf forged objects or n/serversOf other objects.
+	// An attack of size n creates n Dojos with refused children, n/forgedOf forged objects, or at
+	// least n/serversOf other objects.
 	serversOf, forgedOf = 20, 10
 )
 

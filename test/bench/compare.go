@@ -24,7 +24,7 @@ const (
 
 // enough is the least number of runs per report with which p can be below 0.05. The values of two
 // reports with 4 runs each have 70 possible orders. In 2 of these orders, all values of one report
-// are below all values of the other report.
+// are below all values of the other report, so the lowest p is 2/70.
 const enough = 4
 
 type compared struct {
@@ -32,7 +32,7 @@ type compared struct {
 	significance  significance
 }
 
-// change is infinite if only the value before the change is 0.
+// change is infinite if the value before is 0, and the value after is not.
 func (c compared) change() float64 {
 	switch c.before.Value {
 	case c.after.Value:

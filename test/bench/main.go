@@ -34,7 +34,7 @@ type options struct {
 	outage    time.Duration
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is the number of Dojos that an attacker creates. Other objects are fewer.
+	// flood is the size of an attack (see serversOf).
 	flood            int
 	lives            int
 	repeat           int

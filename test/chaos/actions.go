@@ -118,7 +118,8 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action depends only on the run's seed. Its effect also depends on the object's current state.
+// action depends only on the run's seed and the enabled actions. Its effect also depends on the
+// object's current state.
 type action struct {
 	kind *actionKind
 	// slot is less than kind.slots.

@@ -23,7 +23,8 @@ func (r *request) String() string {
 		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator wrote an object other than a Lease or an access review.
+// ours reports whether an operator sent a write, except of a Lease, a TokenReview or a
+// SubjectAccessReview.
 func (r *request) ours() bool {
 	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
 		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")

@@ -235,7 +235,8 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// If a final backup blocks a deletion, the Dojo's message advises to disable final backups.
+// giveUpFinalBackups disables final backups, as the message of a Dojo advises if a final backup
+// blocks its deletion.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

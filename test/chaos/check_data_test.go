@@ -104,7 +104,7 @@ func TestDataChecks(t *testing.T) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)
 		}, "do not have it"},
-		"a user upgrades without a backup": {func(w *dataWorld, k *rowsOf) {
+		"an upgrade without a backup has failed": {func(w *dataWorld, k *rowsOf) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)
 			w.dojos[0].Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: "17"}

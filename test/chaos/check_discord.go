@@ -37,7 +37,8 @@ func origin(e discordtest.AuditEntry) types.UID {
 
 var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
 
-// origins maps the ids of resources that the bot created on Discord to UIDs of objects.
+// origins maps the ids of resources that the bot created on Discord to the UIDs of the objects for
+// which it created them.
 func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -110,8 +111,9 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// checkDuplicates finds resources that were created while their object already had a resource. It
-// ignores creates that the audit log lost: such a resource may belong to another object.
+// checkDuplicates finds resources that were created while their object already had a resource. If
+// the audit log lost a create, the object does not count as having this resource, because another
+// object may have bound it.
 func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -133,8 +135,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted although their object still exists, or
-// although their DiscordRole had the deletionPolicy Retain.
+// checkLosses finds resources that the operator deleted although nobody has deleted their object,
+// or although their DiscordRole had the deletionPolicy Retain.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -142,7 +144,8 @@ func checkLosses(w *world) (wrong violations) {
 			continue
 		}
 		if h := holders[made[e.TargetID]]; h.Object != nil && h.GetDeletionTimestamp() == nil {
-			wrong.add("no channel or role is lost", id(h.Object), "its %s was deleted by the operator", e.TargetID)
+			wrong.add("no channel or role is lost", id(h.Object),
+				"the operator deleted its resource %s, but not the object", e.TargetID)
 		}
 		if role, ok := w.gone[made[e.TargetID]].(*v1alpha1.DiscordRole); ok &&
 			role.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
@@ -152,7 +155,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources also checks that no two objects have the same category or channel.
+// checkResources compares categories and channels with the specs, and finds two objects with the
+// same category or channel.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {

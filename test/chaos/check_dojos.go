@@ -121,7 +121,7 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases finds Postgres objects that should be gone, and Dojos without Postgres objects.
+// databases finds Postgres objects that should be gone, and Postgres objects that a Dojo lacks.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {

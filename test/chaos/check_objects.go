@@ -58,7 +58,8 @@ func checkVersion(o client.Object) (wrong violations) {
 	return wrong
 }
 
-// expectation is Ready, or not Ready for one of the reasons, after the operators are idle.
+// expectation is the state of an object when the operators are idle: not Ready for one of the
+// reasons. Without reasons, it is Ready, or gone if the object was deleted.
 type expectation struct{ reasons []string }
 
 var isReady = expectation{}

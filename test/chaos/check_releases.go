@@ -22,7 +22,8 @@ const (
 	heldInvariant = "no pod gets an image whose release step has not succeeded"
 )
 
-// releases checks that a Dojo's Deployment gets a new image only after the release step, a Job.
+// releases checks that a release step (a Job) runs once, and that a Dojo's Deployment gets a new
+// image only after this step has succeeded.
 type releases struct {
 	mu sync.Mutex
 	// succeeded maps a Dojo's UID and a step to the time of success in the Dojo's status.

@@ -66,8 +66,8 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// expectRole returns CreatePending if the audit log lost the creates of several roles with this
-// name: the operator then waits.
+// expectRole returns CreatePending for an object without a role if the audit log lost the creates
+// of several roles with its name, because the operator cannot know which role belongs to it.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {
@@ -134,7 +134,8 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder expects Discord's highest role to have the lowest spec.position.
+// rolesInOrder expects that spec.position does not decrease from Discord's highest role down, and
+// that no role of an object is above the bot's roles.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()

@@ -95,7 +95,8 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 // 401 and 403 are rare, because the operator waits a minute before it repeats such a call.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weaklyConsistent makes some responses up to two seconds old, or incomplete.
+// weaklyConsistent adds two faults to w: for up to two seconds after a write, some reads return the
+// former state, or do not find the written channel or webhook.
 func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w

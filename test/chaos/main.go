@@ -25,8 +25,8 @@ type options struct {
 	duration time.Duration
 	// actions is the number of actions per round.
 	actions int
-	// roundTimeout limits each wait at the end of a round: first until the processes are ready, then
-	// until all objects are reconciled.
+	// roundTimeout limits each of two waits at the end of a round: the wait until the processes are
+	// ready, and the wait until all objects are reconciled.
 	roundTimeout time.Duration
 	// quiet is the time for which the operators must stay idle at the end of a round.
 	quiet time.Duration

@@ -41,7 +41,8 @@ func newMinors() *minors {
 
 func (s *stage) catalogFolder() string { return filepath.Join(s.folder, "catalog") }
 
-// offer writes the catalog of Postgres images. Each operator reads it within ten seconds.
+// offer writes the catalog of Postgres images. Each replica of dojo-operator reads it within ten
+// seconds.
 func (s *stage) offer(minor func() int) (string, error) {
 	s.minors.mu.Lock()
 	defer s.minors.mu.Unlock()
@@ -116,8 +117,9 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster expects an image of the catalog, and a higher minor version only if a user has allowed
-// it. Actions call allow before they edit the Dojo.
+// cluster expects that a Cluster has an image that a catalog has offered, and gets a higher minor
+// version only if a user has allowed it. Actions call allow before they edit the Dojo, so that
+// cluster knows the permission in time.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")

@@ -21,7 +21,8 @@ var (
 	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// Each table row names existing tests: functions, or words of the titles of specs and subtests.
+// On two pages, each table row names existing tests (functions, or words of the titles of specs and
+// subtests) or "not offered".
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)

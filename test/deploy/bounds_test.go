@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a part of a CEL rule of the field at. The CEL rule limits a field whose Kubernetes type
-// sets no limit in the schema.
+// rule is a part (text) of a CEL rule of the field with the path at. The CEL rule limits a field
+// whose Kubernetes type sets no limit in the schema.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {
@@ -50,7 +50,7 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled maps each kind to its fields and the rules that limit them.
+// ruled maps each kind to the fields that only CEL rules limit, and to these rules.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),
@@ -132,7 +132,7 @@ func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	}
 }
 
-// Clients cannot make a field of our kinds arbitrarily large.
+// Clients cannot make a field of our kinds arbitrarily large, except the fields in unbounded.
 func TestKindsAreBounded(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -184,7 +184,8 @@ var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)
 
-// The description of each field, or of its nearest described ancestor, mentions its limit.
+// The description of each field, or of its nearest described ancestor, mentions the field's limits,
+// except maxima in ofNames.
 func TestBoundsAreDocumented(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {

@@ -88,7 +88,8 @@ func TestFinalizersAreBounded(t *testing.T) {
 	}
 }
 
-// Orphan deletion would keep the AlertmanagerConfig and a Secret with an unchecked URL.
+// Orphan deletion would keep the AlertmanagerConfig and a Secret with an unchecked URL, so the API
+// server refuses it.
 func TestDojosAreNotOrphaned(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

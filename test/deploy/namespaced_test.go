@@ -108,7 +108,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// Operators that watch some namespaces send requests only about these and their own namespace.
+// Operators that watch some namespaces send no request about another namespace, except their own.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)

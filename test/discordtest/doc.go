@@ -30,9 +30,9 @@
 //
 //   - Options.Weakness makes reads return the state before the last write, and makes reads and
 //     edits find no object [C], because Discord promises only eventual consistency [D]. The
-//     duration is a guess. Weakness also causes 401 (4004 over the Gateway), 403 and 5xx without a
-//     reason [C].
-//   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of other users.
+//     duration of these faults is a guess. Weakness also causes 401 (4004 over the Gateway), 403
+//     and 5xx without a reason [C].
+//   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of another user.
 //     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores the query parameter
 //     target_id, which is in [S] but not in [D].
 //   - Limits.Sliding makes time windows slide [G]. Limits.Buckets makes several routes share a rate
@@ -62,9 +62,10 @@
 //
 // Simpler:
 //   - A response and its events are one step, and all clients see the same state at once, unless
-//     Faults, Weakness or GatewayFaults (Delay, Miss, LoseOnWire) change that. On Discord, events
-//     may overtake responses, and audit log entries may overtake both.
-//   - GUILD_CREATE, roles and members are never stale.
+//     Faults, Weakness or GatewayFaults (Delay, Miss, LoseOnWire) change that. Only audit log
+//     entries and their events come later (AuditDelay). On Discord, events may overtake responses,
+//     and audit log entries may overtake both.
+//   - GUILD_CREATE is never stale, nor are the responses to calls for roles and members.
 //   - By default, rate limits have fixed windows, and no routes share a bucket.
 //   - A 5xx is JSON unless a fault changes that (BadGateway). Anti-abuse blocks are not simulated.
 //   - Unknown fields of requests are ignored, as on Discord. The package contract finds them.
@@ -87,12 +88,12 @@
 //     refuses the edit, instead of raising them. The error codes of this refusal.
 //   - The HTTP statuses of several error codes, and the codes of some nested errors. POST /guilds
 //     is refused, because bots can no longer create guilds.
-//   - Which permissions a change of overwrites requires, and a create in a category.
+//   - Which permissions a bot needs to change overwrites, and to create a channel in a category.
 //   - The positions of new channels. Channels keep their positions when their category is deleted.
 //   - A new role shares position 1 with others. Positions of roles are stored as sent. Which moves
 //     of roles are refused, and which changes of roles of bots, integrations and boosts.
 //
-// One lock guards every decision, so a response and its events are one step. Tests move the clock
+// One lock guards the whole state, so a response and its events are one step. Tests move the clock
 // with Server.Advance.
 //
 // # Files

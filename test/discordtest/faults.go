@@ -45,7 +45,8 @@ func Slow(before, after time.Duration) Action {
 // Hold executes the call and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 without executing the call. The scope is user, global or shared.
+// RateLimited answers 429 and does not execute the call. The client may call again after the
+// duration `after`. The scope is user, global or shared.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)
@@ -53,7 +54,8 @@ func RateLimited(after time.Duration, scope string) Action {
 	return Action{Status: status, Header: h, Body: string(model.JSON(body))}
 }
 
-// Banned answers with Cloudflare's HTML 429 for an IP address with too many invalid requests.
+// Banned answers with Cloudflare's HTML 429 for an IP address that stays banned for the time left.
+// It does not execute the call.
 func Banned(left time.Duration) Action {
 	a := call.CloudflareBan(left)
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}

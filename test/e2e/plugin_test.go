@@ -76,7 +76,8 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored restores a deleted Cluster from a backup, and then the data of an earlier moment.
+// expectRestored restores a deleted Cluster from a backup, and then the data of a moment before
+// this backup.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Expect(w.addWeapon(ctx, dojo, "before", "Inverted Spear of Heaven")).To(Succeed())

@@ -38,7 +38,8 @@ const (
 	probe        = 200 * time.Millisecond
 )
 
-// Ids of the guilds in discord.yaml. Only one object per cluster can manage a guild.
+// Ids of the guilds in discord.yaml. Only one DiscordServer per cluster can manage a guild, so the
+// DiscordServers of the specs need different guilds.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"

@@ -30,7 +30,7 @@ import (
 const (
 	// enabled runs the specs on a new cluster, and removes the cluster afterwards.
 	enabled = "E2E"
-	// kubeconfigFile is for an existing cluster. All objects that the specs install stay there.
+	// kubeconfigFile runs the specs on an existing cluster. The installed stack stays there.
 	kubeconfigFile = "E2E_KUBECONFIG"
 	// registryAddress (host:port or host/path) is the registry of the existing cluster.
 	registryAddress = "E2E_REGISTRY"

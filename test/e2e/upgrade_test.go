@@ -129,9 +129,9 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the generation (or else the resourceVersion) of each object of a Dojo, and
-// the containers' restarts. Exempt a kind here if a new version changes its objects on purpose. The
-// texts of PrometheusRules may change.
+// generations returns the generation (or else the resourceVersion) of objects of a Dojo, and the
+// containers' restarts. It returns only the existence of PrometheusRules, whose texts may change,
+// and ReplicaSets. Exempt a kind here if a new version changes its objects on purpose.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}

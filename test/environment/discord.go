@@ -23,7 +23,8 @@ type DiscordAPI interface {
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is a simulated Discord in a process that ends with the starting program.
+// DiscordProcess is a simulated Discord in a process. It ends when the program that started it
+// ends.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
@@ -109,7 +110,8 @@ func (d *DiscordProcess) TokenFile() string { return d.token }
 // AdminTokenFile returns the file with the token of a second bot, which has all permissions.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends the process with SIGTERM, and with SIGKILL after Grace. It deletes all data.
+// Shutdown ends the process with SIGTERM, and with SIGKILL after Grace. It deletes all data, except
+// the files DiscordCommand.Log and DiscordCommand.TokenFile.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

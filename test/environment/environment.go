@@ -63,7 +63,7 @@ func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{}
 // Environment is a running environment.
 type Environment struct {
 	Cluster *testcluster.Cluster
-	// Admin refuses objects with unknown fields.
+	// Admin is the administrator's client. It refuses objects with unknown fields.
 	Admin client.Client
 	// Postgres is nil without Options.CloudNativePG.
 	Postgres *cnpgtest.StandIn
@@ -279,7 +279,8 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder returns a unique path in out/NAME, but creates no folder.
+// RunFolder returns a path in out/NAME with the time in seconds and the process id, but creates no
+// folder.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

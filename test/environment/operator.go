@@ -112,7 +112,7 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay (base, overlays/production) of the checkout at root with components.
+// Render renders an overlay (base, overlays/production) and components of the checkout at root.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())

@@ -17,7 +17,8 @@ import (
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 
-// access fails if the bot lacks a permission.
+// access returns the id of the bot's user and the name of the server. It fails if the bot lacks a
+// needed permission.
 func access(ctx context.Context, b *bot, guild string) (user, name string, err error) {
 	get := func(path, what string) (any, error) {
 		r, err := b.do(ctx, http.MethodGet, path, nil)

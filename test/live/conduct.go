@@ -33,7 +33,8 @@ func newPrefix() string {
 	return "jutsu-live-" + hex.EncodeToString(random)
 }
 
-// conduct performs all steps, and always removes the objects that the steps have created.
+// conduct performs all steps. Also after an error, it cleans up the objects that the steps have
+// created.
 func conduct(ctx context.Context, env *environment.Environment, t target, s settings,
 	out io.Writer) (_ *proxy, err error) {
 	p, err := startProxy(t.api, newTerritory(t.guild, newPrefix()))

@@ -126,8 +126,9 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 	for _, s := range steps {
 		_, _ = fmt.Fprintf(out, "  %-12s %s\n", s.name, s.does)
 	}
-	_, _ = fmt.Fprintln(out, "All names begin with jutsu-live- and a random number. Nothing else is changed. At the end, "+
-		"also after\nCtrl-C, all of it is deleted. Before that, the same steps run against discordtest on this machine.")
+	_, _ = fmt.Fprintln(out, "First, the same steps run against discordtest on this machine. The names of the new "+
+		"objects begin with\njutsu-live- and a random number. The run changes no other object, and deletes its objects at "+
+		"the end, also after Ctrl-C.")
 	if len(left) > 0 {
 		_, _ = fmt.Fprintln(out, "Earlier runs have left these objects. Delete them by hand:", strings.Join(left, ", "))
 	}

@@ -31,7 +31,7 @@ var (
 	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
 )
 
-// These values change with every call, so a recording shows only whether they are present.
+// These values may differ between equal calls, so a recording shows only whether they are present.
 var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
 

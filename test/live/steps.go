@@ -26,7 +26,7 @@ type step struct {
 }
 
 // Discord permits two changes of a channel's name or topic in ten minutes, so all steps together
-// change each channel at most twice.
+// change the name or topic of each channel at most twice.
 var steps = []step{
 	{"create", "create the category, and the channel alerts in it", create},
 	{"edit", "create a channel named edited, and edit its nsfw, slowmode and archive time", edit},

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// For Alertmanager, a missing label equals an empty label
+// In Equal, a missing label equals an empty label, as in a map of labels
 // (https://prometheus.io/docs/alerting/latest/configuration/#inhibit_rule).
 type inhibitRule struct {
 	Source []string `json:"source_matchers"`

@@ -85,7 +85,7 @@ func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	return found
 }
 
-// The tenant can neither raise nor silence an alert.
+// No rule reads the tenant's series, so the tenant can neither raise nor silence an alert.
 func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {

@@ -161,7 +161,8 @@ func shipped(t *testing.T) map[string]*ast.File {
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
-// Commands have a namespace and full names of resources.
+// Commands in messages and on the page have a namespace, except commands about the whole cluster,
+// and full names of ambiguous resources.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {

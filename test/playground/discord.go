@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// Objects depend only on objects of earlier discordKinds.
+// An object depends only on objects of kinds that come earlier in discordKinds.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}

@@ -127,8 +127,8 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes the objects, and waits until only Degraded objects remain. It returns the
-// remaining objects.
+// deleteAll deletes the objects. It waits until only Degraded objects remain, the operator exits or
+// ctx is done, and returns the remaining objects.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error

@@ -74,7 +74,8 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The command can be make: while the playground keeps the pipes open, the session does not end.
+		// If the command is make, a SIGKILL of make alone would leave the playground, which keeps the
+		// pipes open. The session would then not end.
 		if session.ExitCode() < 0 {
 			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		}

@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour expects the outputs in the tutorial, and the same state of the Dojos afterwards.
+// takeTour expects the outputs in the tutorial, and that the Dojos finally have the same state as
+// before the tour.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)

@@ -180,7 +180,7 @@ func (c *Cluster) installCRDs() error {
 func (c *Cluster) Dir() string { return c.dir }
 
 // AuditLog returns the path of the audit log (Options.Audit). Each line is an audit.k8s.io/v1
-// Event of the level Metadata, at the stage ResponseStarted or ResponseComplete.
+// Event of the level Metadata, at any stage except RequestReceived.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
 // Kill ends a component as a crash does. Only Restart starts the component again. If the component
@@ -242,7 +242,8 @@ func (c *Cluster) keepLogsOfFailure() error {
 	return fmt.Errorf("all logs are in %s", dir)
 }
 
-// Reaper ends further processes with the cluster, also after a crash of this process.
+// Reaper returns the cluster's reaper. A process that is started with it ends with the cluster,
+// also after a crash of this program.
 func (c *Cluster) Reaper() *process.Reaper { return c.reaper }
 
 // Stop ends the cluster and removes its folder. Further calls return the same result.

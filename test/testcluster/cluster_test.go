@@ -186,7 +186,8 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	available(t, client, deployment, 2)
 }
 
-// The garbage collector must know the kind from the start. It looks for new kinds every 30 seconds.
+// Options.CRDs contains the kind, so that the garbage collector knows it from the start: the
+// collector looks for new kinds only every 30 seconds.
 func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	ctx := t.Context()
 	custom, err := dynamic.NewForConfig(cluster.Config())

@@ -102,7 +102,7 @@ func (c *Cluster) args(name string) []string {
 	panic("testcluster: no component " + name)
 }
 
-// etcd listens on sockets, so it needs no ports, and other users cannot reach it.
+// etcd listens on Unix sockets, so it needs no ports, and other users cannot reach it.
 func (c *Cluster) etcdArgs() []string {
 	// etcd requires host:port, and uses it as the name of a socket in the working directory.
 	const peer = "unix://etcd-peer.sock:0"

@@ -22,7 +22,8 @@ import (
 // A comment "//align:keep PATH REASON" in a go.mod excludes a library, or all below PATH/.
 const keep = "//align:keep "
 
-// A raised library may require newer versions of other libraries, so align repeats its work.
+// A raised library may require newer versions of other libraries, so align repeats its work, up to
+// this number of rounds.
 const rounds = 5
 
 // align raises each library, in each module that compiles it, to the newest version in any module. It

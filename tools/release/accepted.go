@@ -36,7 +36,7 @@ var accepted = []acceptance{
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "pattern removed",
 		Fields: []string{"spec.postgres.cluster.pooler.parameters.additionalProperties"},
-		Reason: "a rule with a message replaces it, and refuses the same line breaks",
+		Reason: "a rule with a message replaces the pattern, and also refuses line breaks",
 	},
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "default value removed",

@@ -18,7 +18,8 @@ var companions = map[string]companion{
 	},
 }
 
-// The checkout of a former release may lack the program of a companion.
+// withCompanion omits a companion if the checkout lacks its program, as the checkout of a former
+// release may.
 func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
 	second, ok := companions[o.Operator]

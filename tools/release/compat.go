@@ -124,8 +124,9 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat fails if the API has a breaking change since the last release. It ignores the release
-// whose tag equals the parameter without.
+// checkCompat fails if the API has a breaking change since the last release. Without a release, it
+// fails if the API has a breaking change since the baseline, unless the list accepted has the
+// change. It ignores the release whose tag equals the parameter without.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

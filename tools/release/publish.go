@@ -78,7 +78,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if err := writeRelease(i, o, p, text); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, the OLM bundle, notes.md, the image, the plugin of kubectl, the "+
+	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, the OLM bundle, notes.md, the images, the plugin of kubectl, the "+
 		"bills of materials and checksums.txt\n", folder)
 	if !o.Where.Published() {
 		_, _ = fmt.Fprintln(out, "  NO manifest for Krew: the project has no address; make relocate REPO=host/owner/name gives it one")

@@ -18,7 +18,8 @@ func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 }
 
-// Connect waits up to gatewayTimeout for the server and its hidden channels from the Gateway.
+// Connect waits up to gatewayTimeout until the Gateway has sent the server with its hidden channels.
+// connected reports whether the Gateway has sent them.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {

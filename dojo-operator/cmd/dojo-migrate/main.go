@@ -38,7 +38,8 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted makes the Job start another pod. The new pod skips committed migrations.
+	// interrupted is the exit code after which the Job starts another pod, up to a limit. The new
+	// pod skips committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between attempts to connect

@@ -116,7 +116,7 @@ func up1(table string) string {
 	return "-- +goose Up\nCREATE TABLE " + table + " (id int);\n-- +goose Down\nDROP TABLE " + table + ";\n"
 }
 
-// dojo-migrate applies new migrations, never migrates down, and runs one at a time.
+// dojo-migrate applies new migrations, never migrates down, and may run several times at once.
 func TestMigrate(t *testing.T) {
 	for key, value := range map[string]string{"DB_ENDPOINT": "127.0.0.1", "DB_PORT": startPostgres(t), "DB_NAME": "postgres",
 		"DB_USER": "app", "DB_PASS": "hollow purple"} {

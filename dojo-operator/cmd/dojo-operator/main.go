@@ -38,7 +38,8 @@ import (
 // The build sets version with -ldflags "-X main.version=...".
 var version string
 
-// garbagePercent replaces GOGC. It is half of Go's default: most of the heap is cache, not garbage.
+// garbagePercent applies if GOGC is not set. It is half of Go's default, because most of the heap
+// is cache, not garbage.
 const garbagePercent = 50
 
 // The operator always needs these permissions. Package dojo lists the permissions that it needs in
@@ -68,7 +69,7 @@ func run(ctx context.Context, o *options.Options) error {
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
 		Cache: dojo.CacheOptions(o.Manager.Namespaces),
-		// Without Unstructured, the client reads optional kinds from the API server.
+		// Without Unstructured, the client would read unstructured objects from the API server.
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Watched: dojo.Watched(),
 	})

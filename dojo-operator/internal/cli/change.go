@@ -207,12 +207,14 @@ func isReady(d *corev1api.Dojo) bool {
 		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }
 
-// isSuspended is also true for a Dojo of unknown size, which is never Ready.
+// isSuspended reports whether the operator has suspended the Dojo. A Dojo of unknown size is never
+// Ready, so isSuspended uses the reason of its condition Available instead.
 func isSuspended(d *corev1api.Dojo) bool {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
 	available, degraded := find(conditions.TypeAvailable), find(conditions.TypeDegraded)
 	if degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == corev1api.ReasonUnknownSize {
-		return d.Status.ObservedGeneration >= d.Generation && available != nil && available.Reason == corev1api.ReasonSuspended
+		return d.Status.ObservedGeneration >= d.Generation &&
+			available != nil && available.Reason == corev1api.ReasonSuspended
 	}
 	return isReady(d) && find(conditions.TypeReady).Reason == corev1api.ReasonSuspended
 }

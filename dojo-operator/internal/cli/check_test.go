@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// failing is a client whose requests succeed without an effect. Lists of one kind fail.
+// failing is a client that fails to list one kind. Its other reads succeed and return nothing.
 type failing struct {
 	client.Client
 	kind string

@@ -187,7 +187,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights asserts that about.txt names unreadable objects. Logs have no secrets.
+// TestReportWithoutRights asserts that about.txt names unreadable objects, and that a log shows
+// none of its secrets even if the user may not read Secrets.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

@@ -163,8 +163,9 @@ func (s *session) checkNoCluster(ctx context.Context, plan *recovery.Plan) error
 
 var errForeignCluster = errors.New("another client has created the Cluster")
 
-// create applies a Cluster with the operator's field manager, so that the operator can later remove
-// fields. An apply would also change an existing Cluster, so create first checks for one.
+// create creates the new Dojo, or in a restore in place the Cluster. It applies the Cluster with
+// the operator's field manager, so that the operator can later remove fields. An apply would also
+// change an existing Cluster, so create first checks for one.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) (types.UID, error) {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {

@@ -56,7 +56,7 @@ func usesOf() map[string][]use {
 			d.Spec.Postgres, d.Spec.CredentialsRef = nil, &corev1api.SecretReference{Name: "pg-app"}
 		})
 	}
-	// Only an ObjectStore, or only a Backup, names the archive of a former Cluster.
+	// In stored, an ObjectStore names the archive of a former Cluster; in backedUp, a Backup does.
 	stored := func(from func(*testing.T) *apitest.Server) func(*testing.T) *apitest.Server {
 		return func(t *testing.T) *apitest.Server {
 			s := from(t)
@@ -92,8 +92,8 @@ func usesOf() map[string][]use {
 	}
 }
 
-// TestNeeds asserts that no command needs a right that its line in check lacks, and that each right
-// in a line makes a difference.
+// TestNeeds asserts that the rights in a line of check suffice for the commands of this line, and
+// that the output of a command changes if one of these rights is missing.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	always := []kubectl.Right{{Verb: "create", Kind: kinds.AccessReview}}

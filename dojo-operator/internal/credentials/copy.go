@@ -101,7 +101,7 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 }
 
 // copied reports whether the Secret own is an up-to-date copy of source. Metadata is enough,
-// because managedFields show whether another client has changed own.
+// because managedFields show whether another field manager has changed own.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&

@@ -10,8 +10,8 @@
 //
 // The cache holds only the metadata of Secrets, which is enough to decide whether the copy is up to
 // date: an annotation of the copy records the version of the source, and managedFields show whether
-// another client has changed a key. If the copy is not up to date, the operator reads both Secrets
-// from the API server. If the source is unusable, the copied credentials stay in use.
+// another field manager has changed a key. If the copy is not up to date, the operator reads both
+// Secrets from the API server. If the source is unusable, the copied credentials stay in use.
 //
 // A Dojo must not reveal which Secrets exist in another namespace. So a missing Secret and a Secret
 // that is not shared cause the same issue.

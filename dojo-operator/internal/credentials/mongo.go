@@ -31,7 +31,8 @@ const (
 
 func mongo(dojo *corev1api.Dojo) bool { return dojo.Spec.Database == corev1api.DatabaseMongo }
 
-// connectionString follows https://www.mongodb.com/docs/manual/reference/connection-string.
+// connectionString has the parts of a connection string
+// (https://www.mongodb.com/docs/manual/reference/connection-string).
 type connectionString struct {
 	scheme, userInfo string
 	hosts            []string // with ports, if the string has them

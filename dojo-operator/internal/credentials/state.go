@@ -106,8 +106,8 @@ func Observe(
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
-	// If the Secret own exists but the cache lacks it, the planned POST fails, and no later write
-	// begins.
+	// If the Secret own exists but the cache lacks it, the planned POST fails, and the operator skips
+	// the writes that depend on it.
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {
 		return s, err
 	}

@@ -51,8 +51,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
 	if live != nil && ownership.Conflicts(dojo, live) && ownership.LabelledFor(dojo.Name, live) {
 		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
-			"The Dojo is being deleted with its data, but the pods of the Deployment %s still use the data. The "+
-				"Dojo does not control this Deployment any more, as after a deletion with --cascade=orphan. Delete the "+
+			"The Dojo is being deleted with its data, but pods of the Deployment %s may still use the data. The operator "+
+				"does not delete this Deployment, for example because the Dojo was deleted with --cascade=orphan. Delete the "+
 				"Deployment with `kubectl delete deployment %s -n %s`, or set spec.postgres.reclaimPolicy to Retain.",
 			live.Name, live.Name, dojo.Namespace))
 	}

@@ -141,7 +141,8 @@ func (h *history) Options(t *rapid.T) {
 	for _, variable := range []corev1.EnvVar{
 		{Name: "A", Value: "1"},
 		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
-		// A fieldRef is atomic. Its default apiVersion from the API server must not be drift.
+		// The API server adds a default apiVersion to a fieldRef, which is atomic. The operator must
+		// not report this as drift.
 		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 		}},
@@ -286,7 +287,8 @@ func kindsOf(p apply.Plan) (kinds []string) {
 	return kinds
 }
 
-// After any events, the children equal those of a new Dojo, and the next reconcile writes nothing.
+// After any events and a reconcile, the next reconcile writes nothing. If [history.Add] has made no
+// change, the children equal those of a new Dojo.
 func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -38,7 +38,8 @@ type State struct {
 	Monitoring  monitoring.State
 }
 
-// Plan plans all writes for a Dojo. If one part fails, Plan still plans the other parts.
+// Plan plans all writes for a Dojo. If one part fails, Plan still plans the parts that do not
+// depend on it. But a blockingIssue forbids all writes except [monitoring.Safeguards].
 func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	guards := monitoring.Safeguards(dojo, s.Monitoring, cfg.Monitoring)
 	if dojo.DeletionTimestamp != nil {
@@ -87,7 +88,7 @@ func releaseInput(
 	return in
 }
 
-// blockingIssue returns an issue that forbids all writes except [monitoring.Safeguards], or nil.
+// blockingIssue returns the name conflict that blocks all parts of a Dojo, or nil.
 func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }

@@ -170,7 +170,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// When an autoscaler takes over the Deployment, its replicas stay and the pods are not replaced.
+// When an autoscaler scales the Deployment, the operator keeps the number of replicas that the
+// autoscaler has set, and does not replace the pods.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())

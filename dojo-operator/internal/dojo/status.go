@@ -132,7 +132,7 @@ func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]m
 	}
 }
 
-// awaitedObjects keeps the start of each wait, so a restart of the operator restarts no deadline.
+// awaitedObjects keeps the start of each wait, so a restart of the operator does not extend a wait.
 func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
 	for _, issue := range issues {
 		known := slices.ContainsFunc(all, func(w corev1api.Wait) bool { return w.Object == issue.WaitingFor })

@@ -171,7 +171,8 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 }
 
-// Only the Dojo's own Cluster is hibernated.
+// DatabaseReady has the reason Suspended only for the Dojo's own Cluster: the operator hibernates
+// no other Cluster.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	own := dojotest.Dojo(ownCluster, isSuspended)

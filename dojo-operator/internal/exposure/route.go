@@ -117,7 +117,8 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor prefers an acceptance over a refusal if several controllers have reported.
+// reportFor returns whether a Gateway has accepted the HTTPRoute, or the condition of a refusal. If
+// several controllers have reported, an acceptance has priority over a refusal.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {

@@ -72,7 +72,7 @@ func (m *Metrics) Applied(result apply.Result) {
 // Available records the time from a Dojo's creation until the Dojo first became Available.
 func (m *Metrics) Available(after time.Duration) { m.timeToAvailable.Observe(after.Seconds()) }
 
-// Ready records the time that a Dojo took to become Ready.
+// Ready records how long a Dojo was not Ready before it became Ready.
 func (m *Metrics) Ready(after time.Duration) { m.timeToReady.Observe(after.Seconds()) }
 
 var (

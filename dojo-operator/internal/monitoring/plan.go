@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan plans the monitoring and the alerts of a Dojo. Prometheus scrapes the Service's port.
+// Plan plans the monitoring and the alerts of a Dojo. port is the name of the Service's port that
+// Prometheus scrapes.
 func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
@@ -36,7 +37,8 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
-// Monitored reports whether Prometheus should scrape the Dojo. Alerts need the scraped metrics.
+// Monitored reports whether Prometheus should scrape the Dojo. It is true for each Dojo with
+// alerts, because alerts need the metrics.
 func Monitored(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Monitoring != nil && dojo.Spec.Monitoring.Enabled || dojo.Spec.Alerts != nil
 }

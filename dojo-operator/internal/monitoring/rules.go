@@ -13,8 +13,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is the label job of the operator's metrics. It is not a valid name of a Service, so
-// an application never has the same job.
+// operatorJob is the value of the label job in the operator's metrics. It is not a valid name of a
+// Service, so an application never has the same job.
 const operatorJob = "jutsu.com/dojo-operator"
 
 // rulesFor requires that Prometheus scrapes the operator with honorLabels, so that the label
@@ -76,9 +76,9 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 }
 
 // downExpr is true if no pod answers, unless the Dojo is starting, scaled to zero or suspended.
-// Without the operator's series, Prometheus must have a pod to scrape, and a pod must have been up
-// within the last hour. downExpr can be true for an Available Dojo, because
-// Prometheus may fail to reach the pods.
+// If Prometheus lacks the operator's series, downExpr is true only if Prometheus has a pod to
+// scrape, and a pod was up within the last hour. downExpr can be true for an Available Dojo,
+// because Prometheus may fail to reach the pods.
 func downExpr(appLabels, operatorLabels string) string {
 	up, available := "up{"+appLabels+"}", "dojo_condition{"+operatorLabels+`,type="Available"`
 	inactive := strings.Join([]string{
@@ -103,7 +103,8 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	return rules
 }
 
-// maxBackupAge returns 1.25 times the longest interval of the schedule, or 0 if it never runs.
+// maxBackupAge returns 1.25 times the longest interval of the schedule, or 0 if the schedule is
+// invalid or never runs.
 func maxBackupAge(fiveFields string) (longest time.Duration) {
 	schedule, err := cron.ParseStandard(fiveFields)
 	if err != nil {

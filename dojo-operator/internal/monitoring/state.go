@@ -72,7 +72,7 @@ type State struct {
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the objects of those kinds that the cluster has.
+// Observe reads the Secrets, and the objects of each optional kind that the cluster has.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -100,8 +100,8 @@ func Observe(
 	return s, err
 }
 
-// observeSecrets reads data, because metadata does not show a change by a client with the
-// operator's field manager.
+// observeSecrets reads the Secrets with their data, because metadata does not show a change by a
+// client with the operator's field manager.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}

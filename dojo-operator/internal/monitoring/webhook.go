@@ -98,7 +98,8 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
-// planDelivery returns true if Alertmanager already posts to the channel of the spec.
+// planDelivery plans the AlertmanagerConfig and its Secret. moved is true if both already exist and
+// lead to the channel of the spec.
 func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if dojo.Spec.Alerts == nil {
 		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
@@ -124,8 +125,8 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect removes the AlertmanagerConfig and its Secret. The operator has no valid URL, or
-// cannot write it, for example because the Secret is immutable.
+// disconnect removes the AlertmanagerConfig and its Secret. Call it if the Secret will not have a
+// valid URL, for example because the Secret is immutable.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))

@@ -82,7 +82,8 @@ func released(t *testing.T, c *dojotest.Cluster) {
 		func(s *corev1.Secret) { s.OwnerReferences = nil })
 }
 
-// legacy simulates an earlier operator: the AlertmanagerConfig names discord-operator's Secret.
+// legacy simulates the objects of an earlier version of the operator, in which the
+// AlertmanagerConfig names discord-operator's Secret.
 func legacy(t *testing.T, c *dojotest.Cluster) {
 	t.Helper()
 	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {

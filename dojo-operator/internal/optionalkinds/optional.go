@@ -37,7 +37,8 @@ const (
 	// oldRetry is long: an older CustomResourceDefinition may lack the version that the operator
 	// uses.
 	oldRetry = time.Minute
-	// failedRetry is the longest interval while requests to the API server fail.
+	// failedRetry is the longest interval after an error that does not show whether the API server
+	// serves the kind, such as a timeout.
 	failedRetry = 2 * time.Second
 )
 

@@ -109,7 +109,7 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 			"empty for no link")
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
-			"unless the platform sets a user, each image must name a user other than root")
+			"unless the platform sets a user, each image must set the id of a user other than root")
 	flags.IntVar(&o.Workers, "concurrency", 16, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"

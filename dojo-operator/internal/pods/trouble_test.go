@@ -119,7 +119,7 @@ func TestTroubleDoesNotChangeByItself(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ before, after corev1.Pod }{
 		"another crash": {pod("a", crashed(4)), pod("a", crashed(5))},
-		"pull tried again": {pod("a", waiting("ErrImagePull", "code 503")),
+		"pull failed, next attempt later": {pod("a", waiting("ErrImagePull", "code 503")),
 			pod("a", waiting("ImagePullBackOff", "Back-off pulling"))},
 		"other nodes were tried": {
 			unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),

@@ -106,7 +106,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// CloudNativePG never writes values of this length, so Strip removes them.
+	// Strip removes values of this length to save memory.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)

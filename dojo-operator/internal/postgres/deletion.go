@@ -16,8 +16,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time. CloudNativePG removes the finalizers of the other objects once
-// the Cluster is gone. Postgres refuses to drop a database with open sessions, or a role that owns
+// down deletes one object at a time. An own Cluster is deleted before the Database and the roles,
+// because CloudNativePG removes their finalizers once the Cluster is gone. In a foreign Cluster,
+// the owner is deleted after the Database, because Postgres refuses to drop a role that owns
 // objects.
 var down = chain{
 	dropBackup,
@@ -61,7 +62,8 @@ func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
-// FinalBackup plans the backup before a deletion. Its plan has an issue until the backup completes.
+// FinalBackup plans the backup before a deletion, if one is due. Its plan then has an issue until
+// the backup completes.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(dojo, s.Cluster.Live) {
 		return apply.Plan{}

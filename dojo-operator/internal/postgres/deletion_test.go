@@ -98,7 +98,7 @@ func TestDrop(t *testing.T) {
 			removal{}},
 		"a former Dojo's database in another Cluster stays": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
 			removal{}},
-		"own Cluster, a former Dojo's database in another Cluster": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"own Cluster is deleted, a former Dojo's database stays": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"database with the policy retain": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
 		"role with the policy retain": {tokyo(inPG, dropping),

@@ -96,8 +96,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed lacks one kind. The field without is the name of this kind. If unreadable is set, the
-// kind is installed, but cannot be read.
+// installed has all kinds except the kind that the field without names. If unreadable is set, this
+// kind is installed too, but cannot be read.
 type installed struct {
 	without    string
 	unreadable bool

@@ -29,7 +29,8 @@ var up = chain{
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps that hibernate a suspended Dojo's Cluster, without SQL or new objects.
+// asleep lists the steps that hibernate a suspended Dojo's Cluster. They run no SQL and create no
+// objects.
 var asleep = chain{
 	checkInstalled,
 	checkNames,

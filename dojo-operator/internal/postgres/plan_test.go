@@ -624,7 +624,8 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 }
 
-// The schema's Job and a release step at the same time could wait for each other's locks.
+// If the schema's Job and a release step ran at the same time, they could wait for each other's
+// locks.
 func TestSQLWaitsForTheReleaseStep(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)

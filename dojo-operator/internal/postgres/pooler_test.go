@@ -132,7 +132,8 @@ func TestNewDojoWithPooler(t *testing.T) {
 	}
 }
 
-// A suspended Dojo's Pooler has no instances. It is deleted at once if the spec omits it.
+// A suspended Dojo's Pooler has no instances once the application has stopped. Without a Pooler in
+// the spec, the operator then deletes the Pooler at once.
 func TestPoolerOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

@@ -94,7 +94,7 @@ func TestStepsOfABootstrap(t *testing.T) {
 	}
 }
 
-// The operator deletes a deleted Dojo's DatabaseRole if the backup has another role name.
+// The operator deletes a deleted Dojo's DatabaseRole if the role has another name in the backup.
 func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

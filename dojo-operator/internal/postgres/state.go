@@ -29,7 +29,8 @@ import (
 
 // Config has the operator's flags for databases.
 type Config struct {
-	// Deadline limits waits for CloudNativePG and SQL. ProgressDeadline limits waits for a user.
+	// Deadline limits waits for CloudNativePG and running SQL. ProgressDeadline limits waits that a
+	// user may have to end, such as for missing SQL. After its deadline, a wait is Degraded.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -88,7 +89,8 @@ type Kinds interface {
 	Defined(ctx context.Context, kind optionalkinds.Kind) (bool, error)
 }
 
-// Observe reads a Dojo's database. source names the Secret from which the credentials were copied.
+// Observe reads a Dojo's database. source names the Secret from which the application's credentials
+// were copied.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog,
 	now time.Time,

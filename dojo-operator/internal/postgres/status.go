@@ -29,7 +29,8 @@ import (
 // Cluster shows the number of instances, the Service comes from the Dojo's status.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database
-	// If size names no valid preset (Unsized), only the field instances has the number.
+	// If size names no valid preset (Unsized), the spec gives the number of instances only if the
+	// field instances is set.
 	specified := own != nil && (own.Instances != nil || s.Unsized == nil)
 	switch {
 	case specified && ptr.Deref(own.Instances, 1) > 1, !specified && live != nil && live.Spec.Instances > 1:
@@ -51,7 +52,8 @@ func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialO
 	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether a former login or an obsolete Pooler is still to be removed.
+// WaitsForPods reports whether a former login, or an obsolete Pooler that the credentials no longer
+// name, must be removed once no pod uses it.
 func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }
@@ -61,7 +63,8 @@ func RequiresStop(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && upgrade.RequiresStop(dojo, s.Upgrade, UpgradeStep(dojo, s))
 }
 
-// Unreachable reports whether a new pod could not reach the Dojo's own Cluster or its Pooler.
+// Unreachable reports whether a new pod could not reach the Dojo's own Cluster, or the Pooler that
+// the credentials name; false if this is unknown.
 func Unreachable(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && s.readable() &&
 		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(dojo, s))

@@ -203,7 +203,7 @@ func planSecond(in input) cnpg.Step {
 }
 
 // awaitsBackup reports whether SQL must wait for the backup of an upgrade. The SQL may need the new
-// version, and a new Job would lead back to the step Stopping, which deletes Jobs.
+// version, and a new Job could lead back to the step Stopping, which deletes Jobs.
 func (in input) awaitsBackup(sql schema.Step) bool {
 	return sql.Begins() && UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp
 }
@@ -298,7 +298,8 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps is true for a suspended Dojo, except in a running foreign Cluster or during an upgrade.
+// sleeps is true for a suspended Dojo, except if its upgrade has begun, or if it has a foreign
+// Cluster that is missing or not hibernated.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return dojo.Spec.Suspend && s.Cluster.Live != nil && cnpg.Hibernates(s.Cluster.Live)

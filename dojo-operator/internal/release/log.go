@@ -25,15 +25,15 @@ import (
 const (
 	// longestLine is the maximum number of bytes of a log line in the status.
 	longestLine = 300
-	// The kubelet keeps the last 2 KiB of a log. A single line of more than cutLog bytes may begin
-	// inside a Secret's value, and redact would not find the rest of the value.
+	// The kubelet copies at most the last 2 KiB of a log into the status. A single line of more
+	// than cutLog bytes may begin inside a Secret's value, and redact would not find the rest.
 	cutLog = 2000
 	// shortestSecret excludes shorter values, because they occur in ordinary words.
 	shortestSecret = 4
 	hidden         = "***"
 )
 
-// public lists credentials that the status shows anyway.
+// public lists keys of the Dojo's own Secret with values that are not secret, so redact keeps them.
 var public = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_READONLY_ENDPOINT"}
 
 // logEnd returns the value of LogEnd. If the status already has the failure, logEnd returns "" and

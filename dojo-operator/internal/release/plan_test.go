@@ -429,7 +429,8 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, target Tar
 	return Observe(t.Context(), c.Reader(dojo), dojo, target, noon)
 }
 
-// The failure contains no value of a Secret, and the log is read only once.
+// The failure contains no value of a Secret. Once the status has the failure, the operator does not
+// read the Secrets again.
 func TestFailureIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand, func(dojo *corev1api.Dojo) {

@@ -28,7 +28,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	if s.Step == "" {
 		return emptyAsNil(next)
 	}
-	// Former steps must not run again after a rollback to their image.
+	// Record former steps too: after a rollback to their image, they must not run again.
 	for _, job := range s.Jobs {
 		if end := endOf(job, batchv1.JobComplete); end != nil {
 			fromMigrate := job.Annotations[migrationsAnnotation] == "true"

@@ -166,7 +166,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	}{
 		"nothing": {dojo(), testConfig, access, false},
 		"scaling": {dojo(dojotest.Replicas(9)), testConfig, access, false},
-		// Another source may have the same credentials.
+		// Another source may have the same credentials, so this change alone replaces no pods.
 		"another source":       {dojo(otherSource), testConfig, access, false},
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},

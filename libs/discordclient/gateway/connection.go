@@ -78,7 +78,8 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	c.ws = ws
 	err = c.read(ctx, &deadline)
 	if ctx.Err() == nil || errors.Is(err, errReconnect) {
-		// Close ends the session, but takes 5 s if the peer is gone.
+		// Close ends the session on Discord's side. It takes 5 s if the peer is gone, so do not
+		// wait for it.
 		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }()
 	} else {
 		_ = ws.CloseNow()

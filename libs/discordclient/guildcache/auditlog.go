@@ -21,7 +21,8 @@ const (
 	auditFresh    = time.Second
 	// auditLate is the longest delay of an entry. Readings overlap by auditLate plus ClockSkew.
 	auditLate = time.Minute
-	// auditStep rounds the start of a reading down, so that it also covers earlier creates.
+	// auditStep rounds the start of a reading down, so that a caller with a slightly earlier start
+	// needs no new reading.
 	auditStep = time.Hour
 	// auditRefused is the time after which a refused log counts as denied although the bot seems to
 	// have the permission. Discord may refuse the log briefly.
@@ -98,7 +99,8 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads own creates; end is the id to continue after, empty if all was read or denied.
+// readCreates reads own creates. end is the id after which the next reading continues; empty if the
+// log was read to its end or is denied.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -182,9 +184,10 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the audit log entry of a channel's or role's create. Call it when the log surely
-// has the entry. If the server ignores the filter by id, CreateOf reads the log from this id on. A
-// log that the bot may not view counts as empty. Errors: [ErrReading], [ErrRefused].
+// CreateOf returns the audit log entry of a channel's or role's create. Call it only once the log
+// surely has the entry, because it caches "no entry" for ten minutes. If the server ignores the
+// filter by id, CreateOf reads the log from this id on. A log that the bot may not view counts as
+// empty. Errors: [ErrReading], [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
@@ -228,7 +231,7 @@ func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, i
 	c.createsOf(createsKey{guildID, action}).lookups.add(id, answer{gone: true})
 }
 
-// KnownGone reports whether [Client.RememberGone] was called for the channel or role.
+// KnownGone reports whether [Client.RememberGone] has cached that the channel or role is deleted.
 func (c *Client) KnownGone(guildID string, action discordgo.AuditLogAction, id string) bool {
 	a, known := c.createsOf(createsKey{guildID, action}).lookups.get(id)
 	return known && a.gone

@@ -41,7 +41,7 @@ type Options struct {
 	// Grace is a new view's wait for the Gateway before it is polled by REST. Default 5 s.
 	Grace   time.Duration
 	Metrics *Metrics
-	// Namespace is the label namespace of this bot's gauges.
+	// Namespace is the value of the label "namespace" of this bot's gauges.
 	Namespace string
 	// Log gets connection changes, bad events and failed reads, never a secret. Default: discarded.
 	Log *slog.Logger

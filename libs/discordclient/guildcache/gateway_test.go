@@ -108,7 +108,8 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After 4004, Run ends. After the other codes, the Client polls and does not connect again.
+// After close code 4004, Run ends. After each other code, the Client polls, and connects again only
+// after an hour.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {

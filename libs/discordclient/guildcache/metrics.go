@@ -36,8 +36,8 @@ func NewMetrics() *Metrics {
 			Events: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
 				Help: "Events received from the Gateway, by type; unused types count as \"other\"."}, []string{"type"}),
 			Resyncs: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
-				Help: "Complete reads of a guild, by source: \"gateway\", or \"rest\" once per resync period and " +
-					"after missed events.",
+				Help: "Complete reads of a guild, by source: \"gateway\", or \"rest\" (once per resync period, and " +
+					"whenever the cached state may be outdated).",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
 				"Times that events were missed or could not be decoded; a read by REST followed."),

@@ -67,7 +67,7 @@ discord_rate_limited_total{origin="local",scope="user"} 1
 # HELP discord_gateway_connected Bots that are connected to the Gateway, by namespace.
 # TYPE discord_gateway_connected gauge
 discord_gateway_connected{namespace="school"} 1
-# HELP discord_resyncs_total Complete reads of a guild, by source: "gateway", or "rest" once per resync period and after missed events.
+# HELP discord_resyncs_total Complete reads of a guild, by source: "gateway", or "rest" (once per resync period, and whenever the cached state may be outdated).
 # TYPE discord_resyncs_total counter
 discord_resyncs_total{source="gateway"} 1
 # HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 Discord bans the IP address.

@@ -195,7 +195,8 @@ func TestBotPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
-				// The test reads permissions in a channel that the bot may not view.
+				// Without ShowHidden, the view would lack the overwrites of the channel that the
+				// bot may not view.
 				d.ShowHidden, o.DisableGateway = true, gatewayDown
 			})
 			v := r.Client.Guild(r.Guild) // request the view before the Gateway sends the bot's roles

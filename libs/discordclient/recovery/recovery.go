@@ -32,7 +32,8 @@ const (
 	Hidden Outcome = "hidden"
 	// Unsure means: not known yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: a match needs proof by the audit log, which the bot may not view. Do nothing.
+	// Unproven means: a match needs proof by the audit log, which the bot may not view. Look again
+	// after [Result.After]. Do not create.
 	Unproven Outcome = "unproven"
 )
 
@@ -40,7 +41,8 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog means: an audit log entry of the object has [Intent.Reason], which is certain.
+	// ProofAuditLog means: an audit log entry of the object has [Intent.Reason]. This proof is
+	// certain.
 	ProofAuditLog Proof = "audit-log"
 	// ProofMatch means: the object is the only match that [Intent.Claimed] does not claim.
 	ProofMatch Proof = "match"
@@ -82,7 +84,8 @@ type Intent struct {
 	NotBefore time.Time
 	// LastAttempt is the end of the last create, or the start of this process after a crash.
 	LastAttempt time.Time
-	// Claimed reports whether a channel belongs to another object of the caller; nil claims none.
+	// Claimed reports whether a channel or role belongs to another object of the caller; nil claims
+	// none.
 	Claimed func(channelID string) bool
 	// ProofOnly accepts only the audit log as proof. The outcome is Absent if the bot has read the
 	// log to its end and found no entry.
@@ -379,7 +382,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// The texts of unproven do not name an existing object: the user may have no right to see it.
+// unproven returns the result for ProofOnly if proven has none. Its texts do not name an existing
+// object, because the user may have no right to see it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
@@ -403,7 +407,8 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven decides by the entries with the intent's reason. It ignores deleted objects.
+// proven returns the result if audit log entries with the intent's reason decide it, and otherwise
+// false. It ignores deleted objects.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false

@@ -204,7 +204,7 @@ type clock struct {
 
 var realClock = clock{time.Now, func(d time.Duration) { <-time.After(min(d, 500*time.Millisecond)) }}
 
-// fastClock jumps instead of waiting. Use it if Discord has executed all calls.
+// fastClock jumps instead of waiting, so use it only after Discord has executed all calls.
 func fastClock() clock {
 	var ahead time.Duration
 	return clock{func() time.Time { return time.Now().Add(ahead) }, func(d time.Duration) { ahead += d }}

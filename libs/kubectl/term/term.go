@@ -20,7 +20,8 @@ import (
 // Style adds terminal colours to text. The zero value adds none.
 type Style struct{ Colour bool }
 
-// StyleOf adds colours on a terminal, unless NO_COLOR (https://no-color.org) or TERM=dumb is set.
+// StyleOf returns a Style that adds colours if out is a terminal, unless NO_COLOR
+// (https://no-color.org) or TERM=dumb is set.
 func StyleOf(out io.Writer, env func(string) string) Style {
 	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }

@@ -156,7 +156,8 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// As in controller-runtime, a delayed add of a ready item only raises the priority of this turn.
+// As in controller-runtime, a delayed add of a ready item raises the item's priority until a worker
+// receives the item, and has no other effect.
 func TestDelayedAddOfAReadyItem(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

@@ -10,7 +10,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lock is the Lease. A renewal opens the fence, a release closes it. Use it from one goroutine.
+// Lock is the Lease. A renewal opens the fence. A release closes it, and so does a Get that returns
+// another holder. Use the Lock from one goroutine.
 type Lock struct {
 	resourcelock.Interface
 	fence *Fence
@@ -53,7 +54,7 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 }
 
 // renew records the time before the request. Other candidates count the lease duration from the
-// time at which they see the renewal, which is later.
+// later time at which they see the renewal, so the fence closes before they may lead.
 func (l *Lock) renew(write func() error) error {
 	before := l.fence.now()
 	err := write()

@@ -132,7 +132,7 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums replaces channel type 16 by 15. Only channels have both type 16 and a name.
+// mediaAsForums replaces type 16 by 15 in objects with a name: these are channels.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {

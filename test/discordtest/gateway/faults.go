@@ -15,7 +15,7 @@ type Faults struct {
 	Refuse bool
 
 	WithholdHello bool
-	// ReconnectForHello sends op 7 (Reconnect) instead of HELLO, AckForHello sends op 11 (ACK).
+	// Instead of HELLO, ReconnectForHello sends op 7 (Reconnect), AckForHello sends op 11 (ACK).
 	ReconnectForHello, AckForHello bool
 	// CloseOnIdentify, if not 0, is a close code that the Gateway sends instead of READY.
 	CloseOnIdentify int
@@ -29,7 +29,7 @@ type Faults struct {
 	WithholdAcks bool
 	// Miss and LoseOnWire select lost events. The simulator calls them while it is locked. If
 	// Miss selects an event, the event gets no number (Discord delivers events 0 to N times). If
-	// LoseOnWire selects an event, the event gets a number, and a RESUME sends the event.
+	// LoseOnWire selects an event, the event gets a number, and only a RESUME sends the event.
 	Miss, LoseOnWire func(event string) bool
 	// Delay returns an event's delay on the simulator's clock. The session's later events wait too.
 	Delay func(event string) time.Duration

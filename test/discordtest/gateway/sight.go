@@ -39,8 +39,8 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// updateSight sends CHANNEL_UPDATE for each channel that an event has hidden or revealed. A bot may
-// view a category if it may view a channel in the category.
+// updateSight sends CHANNEL_UPDATE for each channel that an event has hidden or revealed. An event
+// of a channel can also hide or reveal a category: a bot that sees a channel sees its category.
 func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID

@@ -151,7 +151,8 @@ func TestSightChanges(t *testing.T) {
 	}
 }
 
-// A hidden category hides its synced channels. A category without a visible channel is hidden.
+// If a user hides a category, its synced channels are hidden too. A bot that may not view a
+// category still sees it while the bot sees a channel in it.
 func TestSightFollowsCategory(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -243,7 +244,8 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// A user can remove the role that a bot's invitation created, change the role, and give it back.
+// A user can take the role that a bot's invitation created from the bot, change the role's
+// permissions, and give it back.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

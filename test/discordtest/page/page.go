@@ -27,7 +27,8 @@ const shownMessages = 100
 // Page is the handler of the web page.
 type Page struct {
 	discord *model.Discord
-	// calls counts REST calls by route, connections the open Gateway connections.
+	// calls returns the number of REST calls of each route. connections returns the number of open
+	// Gateway connections.
 	calls       func() map[string]int
 	connections func() int
 	watchers    map[chan struct{}]bool // one channel per open stream; nil after Close
@@ -92,7 +93,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange returns false if the stream ends. SSE comments keep the stream open in proxies.
+// awaitChange waits for a change, and returns false if the stream ends before. Meanwhile, it sends
+// SSE comments, so that proxies keep the stream open.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {

@@ -51,7 +51,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 		fault := h.Faults.Pick(*rec)
 		h.discord.Unlock()
 
-		// A received call is executed even if its client then leaves.
+		// A received call is executed even if its client disconnects before.
 		if !h.Faults.Before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}

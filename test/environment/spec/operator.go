@@ -150,7 +150,8 @@ type Process struct {
 // Process returns the process that was started last.
 func (o *Operator) Process() *Process { return o.process }
 
-// Start starts another process with additional flags and waits until it is ready.
+// Start starts a process with additional flags and waits until it is ready. It does not stop other
+// processes.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
@@ -190,7 +191,8 @@ func (o *Operator) Kill(ctx context.Context) {
 	o.dropLease(ctx)
 }
 
-// Restart restarts the process with additional flags until the spec ends.
+// Restart restarts the process with additional flags. At the end of the spec, it restarts the
+// process without these flags.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()

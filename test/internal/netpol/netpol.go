@@ -22,8 +22,8 @@ type Peer struct {
 	NamespaceLabels map[string]string
 }
 
-// Allows reports whether the ingress rules permit a TCP connection. It fails for IP ranges and port
-// ranges.
+// Allows reports whether the ingress rules permit a TCP connection. It returns an error if it reads
+// a rule with a range of IP addresses or ports.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {

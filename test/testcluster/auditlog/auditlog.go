@@ -27,9 +27,10 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls f with every line completed since the last call, until f fails. A line is an
+// Each calls f with every line completed since the last call of Each, until f fails. A line is an
 // audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends the
-// response, possibly after other clients see the change. A killed API server may leave half a line.
+// response, possibly after other clients see the change. A killed API server may leave half a line,
+// which f gets together with the next line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

@@ -99,9 +99,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil. If
-// there is one, CloudNativePG does not make a new immediate Backup, even if the Cluster was deleted
-// meanwhile.
+// formerImmediate returns the oldest immediate Backup of former schedules of this name, or nil.
+// After such a Backup, CloudNativePG does not make a new immediate Backup, even if the Cluster was
+// deleted since.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -244,8 +244,8 @@ func (s *StandIn) refusal(backup, cluster *unstructured.Unstructured, phase Back
 	return ""
 }
 
-// waitsForOther reports whether another Backup of the Cluster, older or started, has not ended
-// (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
+// waitsForOther reports whether another Backup of the Cluster, older or started, has neither
+// completed nor failed (waitIfOtherBackupsRunning in internal/controller/backup_controller.go).
 func (s *StandIn) waitsForOther(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
 		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")

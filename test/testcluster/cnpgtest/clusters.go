@@ -32,7 +32,7 @@ const (
 	unknownPlugin = "Cluster cannot proceed to reconciliation due to an unknown plugin being required"
 )
 
-// pendingFailover is the target primary until an instance takes over.
+// pendingFailover is the value of status.targetPrimary until an instance takes over.
 const pendingFailover = "pending"
 
 type instances struct {

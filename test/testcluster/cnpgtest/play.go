@@ -111,6 +111,7 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
+// password returns "" as the password if CloudNativePG does not notice a change of the Secret.
 // version is the version of the Secret that CloudNativePG has noticed. why is an error, or "".
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,

@@ -116,7 +116,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// dropDatabase keeps the rows of a dropped database for its Backups.
+// dropDatabase removes a database, but keeps its rows for Restorable.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

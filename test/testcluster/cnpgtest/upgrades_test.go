@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testPoolersAndUpgrades reverts its upgrade, because no upgrade ends without a kubelet.
+// testPoolersAndUpgrades reverts its upgrades, because no upgrade ends without the Job controller.
 func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)

@@ -161,7 +161,8 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The API server then refuses all writes of the kinds with a webhook.
+// Stop ends the manager. The API server then refuses creates and updates of the kinds with a
+// webhook, except updates of the status.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

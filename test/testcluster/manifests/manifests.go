@@ -47,7 +47,7 @@ func Render(folder string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Without returns the objects of all other kinds.
+// Without returns the objects whose kind is not in kinds.
 func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
 		return slices.Contains(kinds, o.GetKind())

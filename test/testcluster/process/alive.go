@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Alive reports whether a process runs. A zombie, which containers often have, does not run.
+// Alive reports whether a process runs. It returns false for zombies, which containers often have.
 func Alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat") // "pid (name) state ..."; the name may contain parentheses
 	if err != nil {

@@ -163,7 +163,8 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return syscall.Kill(-p.PID(), signal)
 }
 
-// Stop sends SIGTERM, as a rolling update does, and kills the process after the grace period.
+// Stop sends SIGTERM, as a rolling update does. It kills a process that still runs after the grace
+// period, and then returns an error.
 func (p *Process) Stop(grace time.Duration) error {
 	if !p.Running() {
 		return nil

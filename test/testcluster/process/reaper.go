@@ -29,7 +29,8 @@ until rm -rf -- "$@" 2>/dev/null; do
 done
 `
 
-// Reaper is a child process that cleans up when its pipe closes, at the end of this process.
+// Reaper is a child process that cleans up when its pipe closes: after Clean, or when this process
+// ends.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser

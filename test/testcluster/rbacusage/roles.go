@@ -42,8 +42,9 @@ func Load(path string) (Set, error) {
 	return s, nil
 }
 
-// Withdraw removes a permission from a ClusterRole, and returns a function to restore it. The API
-// server enforces a change a moment later; see Allowed.
+// Withdraw removes a permission from a ClusterRole, and returns a function to restore it. Other
+// resources in the same rule lose the verb too. The API server enforces a change a moment later;
+// Allowed reports whether it does.
 func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 	p Permission) (restore func(context.Context) error, err error) {
 	role := &rbacv1.ClusterRole{}

@@ -29,9 +29,9 @@ type Release struct {
 	Tags []string
 }
 
-// Plan prepares a release of HEAD, but does not create tags. If a shared module has changed, all
-// shared modules get the operators' version. If that version is not newer, or is above v1, the
-// shared modules get their own next version.
+// Plan prepares a release of HEAD, but does not create tags. If a shared module has changed since
+// the newest tag of the shared modules, all shared modules get the operators' version. If that
+// version is not newer than this tag, or is above v1, they get their own next version.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)

@@ -272,8 +272,8 @@ func dryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// recreate creates the object once the old object is gone. If another client was faster, the object
-// of that client adopts the resource, unless p.Guarded is set.
+// recreate creates the object once the old object is gone. If another client was faster, recreate
+// adds spec.adopt to that client's object, or returns an error if p.Guarded is set.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create the object again\n")

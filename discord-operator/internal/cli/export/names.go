@@ -79,7 +79,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem makes a DNS label from a name. The result is empty for most alphabets other than Latin.
+// stem makes a DNS label from a name. The result is empty if no character of the name
+// becomes a letter from a to z or a digit.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -24,7 +24,7 @@ type bot struct {
 	permissions                   permissions.Bits // the bot's permissions in the whole server
 }
 
-// read reads a server. It gets the channels that are hidden from the bot from the Gateway, because
+// read reads a server. It uses the Gateway to find the channels that the bot may not view, because
 // the REST API omits them.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server

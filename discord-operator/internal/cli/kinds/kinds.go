@@ -75,7 +75,8 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// RoleWith returns the ClusterRole that grants a verb on a kind of discord-operator; "" for others.
+// RoleWith returns the ClusterRole that grants a verb on a resource of discord-operator; "" for a
+// resource of another API group.
 func RoleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, "."+v1alpha1.GroupVersion.Group):

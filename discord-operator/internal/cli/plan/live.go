@@ -25,7 +25,7 @@ type live struct {
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// read reads a server. It gets the channels that are hidden from the bot from the Gateway, because
+// read reads a server. It uses the Gateway to find the channels that the bot may not view, because
 // the REST API omits them.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
@@ -78,8 +78,8 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 
 const maxWait = time.Minute
 
-// patient waits for rate limits of up to maxWait. It does not wait for the end of a block by
-// Cloudflare, because the end is unknown.
+// patient repeats a call after each rate limit of up to maxWait. It does not wait for the end of a
+// block by Cloudflare, because the end is unknown.
 func patient[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()

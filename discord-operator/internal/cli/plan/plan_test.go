@@ -460,7 +460,8 @@ func TestPlanWithoutPermissions(t *testing.T) {
 	}
 }
 
-// A rate limit delays a plan. Only an id that Discord refuses is a problem of the role.
+// A rate limit delays a plan. An id that Discord refuses is a problem of the role; any other failed
+// read of a member ends the command.
 func TestPlanOfManyMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -549,7 +550,8 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// A plan first applies the removals, and then plans the other changes.
+// A plan assumes that the operator deletes the resources of removed objects before it makes the
+// other changes.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -649,7 +651,7 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// The object with the channel's id in its status keeps the channel.
+// If several objects claim a channel, an object with the channel's id in its status keeps it.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -677,7 +679,8 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// The operator does not change an observed resource, so other plans use its live state.
+// The operator does not change an observed resource, so the plans of other objects use its live
+// state.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -103,7 +103,8 @@ func (s *step) unidentified() *conditions.Issue {
 		s.kind.Noun, s.kind.Identity(s.object).Name)
 }
 
-// recordClaims records the objects that name a removed object's resource in status or spec.adopt.
+// recordClaims records the objects that name a removed object's resource in their status, or in
+// spec.adopt if they are in the same namespace. It ignores objects that only observe the resource.
 func (w *world) recordClaims(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
@@ -115,8 +116,9 @@ func (w *world) recordClaims(s *step) {
 	}
 }
 
-// freed returns a snapshot for deletions. The snapshot has no rules channel if the server's
-// manifest refers to a rules channel that has a manifest. The same applies to the updates channel.
+// freed returns a snapshot for deletions. If the server's manifest names a rules channel that has a
+// manifest, that channel replaces a deleted rules channel, so the snapshot has no rules channel. The
+// same applies to the updates channel.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

@@ -162,8 +162,8 @@ func (p *Plan) clean() {
 	p.notes = append(p.notes, sync+".")
 }
 
-// keepRoles replaces role names by ids. Without a status, a name could mean another role, and its
-// members could then view a private channel.
+// keepRoles replaces role names by the ids in the old object's status. In the new object, which has
+// no status, a name could mean another role, whose members could then view a private channel.
 func (p *Plan) keepRoles(spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole) {
 	listed := func(id string) bool {
 		return slices.ContainsFunc(spec, func(o v1alpha1.PermissionOverwrite) bool { return o.Role == id })
@@ -268,7 +268,8 @@ func (p *Plan) Text(style term.Style) string {
 	return out.String()
 }
 
-// ServerOf returns the name of an object's DiscordServer; false if there is none or it is unknown.
+// ServerOf returns the name of an object's DiscordServer. It returns false for a DiscordServer, and
+// for a DiscordChannel whose server is unknown.
 func ServerOf(o status.Object) (types.NamespacedName, bool) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordGroup:

@@ -30,7 +30,8 @@ type Need struct {
 const maxReasons = 3
 
 // Needs returns the permissions that the bot needs. others has the additional permissions that only
-// objects of other namespaces need. Observed objects, and objects that a grant refuses, need none.
+// objects of other namespaces need. An observed DiscordServer needs only ViewChannel. Other observed
+// objects, and objects with the reason NotAllowed, need no permission.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if status.Observed(w.Server) {
@@ -138,7 +139,8 @@ type Invitation struct {
 	NotShown []string `json:"notShown,omitempty"`
 }
 
-// InvitationOf returns the invitation. everyone adds the permissions for other namespaces.
+// InvitationOf returns the invitation. everyone adds the permissions that only objects of other
+// namespaces need. administrator adds Administrator, which the link otherwise never requests.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	in := Invitation{NotShown: notShown(w)}
 	in.Asks, in.NotAsked = Needs(w)

@@ -332,7 +332,8 @@ func set[T any](field *T, change discordclient.Change[T]) {
 	}
 }
 
-// If the bot may not delete a channel, the plan has an issue and no call.
+// If the bot may not delete a channel, the plan has an issue and no call, unless the policy is
+// Retain.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -385,7 +386,8 @@ func TestPlanDeletionOfAWebhook(t *testing.T) {
 	}
 }
 
-// Discord refuses to delete the rules and updates channels of a community server.
+// Discord refuses to delete the rules and updates channels of a community server, so a plan to
+// delete such a channel has an issue.
 func TestPlanDeletionInACommunity(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}

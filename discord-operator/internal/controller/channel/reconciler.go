@@ -48,8 +48,9 @@ type Reconciler struct {
 	Webhooks  *webhook.Webhooks
 }
 
-// The admission plugin OwnerReferencesPermissionEnforcement requires the verb delete on Secrets,
-// which the kustomize component owner-references-permission-enforcement adds.
+// The admission plugin OwnerReferencesPermissionEnforcement lets the operator change a
+// Secret's owner references only with the verb delete on Secrets. The kustomize component
+// owner-references-permission-enforcement adds this verb.
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/finalizers,verbs=update
@@ -114,7 +115,8 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 	return results
 }
 
-// apply changes the webhook even if an edit of the channel has failed.
+// apply changes the webhook even if an edit of the channel has failed, but not if the channel cannot
+// be used yet.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {

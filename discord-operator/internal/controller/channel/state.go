@@ -141,12 +141,13 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory quotes the group's Ready condition, unless the condition soon changes by itself.
+// noCategory returns the issue of a group without a category on Discord. It quotes the group's Ready
+// condition, unless the group is being deleted or the condition soon changes by itself.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
-			"exists on Discord. Name another DiscordGroup in spec.groupRef. A deletion of this DiscordChannel would lose "+
-			"the messages, unless spec.deletionPolicy is Retain.", issues.Name(group, by)).After(groupRetry)
+			"exists on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel instead: "+
+			"its channel on Discord could be deleted with all messages.", issues.Name(group, by)).After(groupRetry)
 	}
 	cause := meta.FindStatusCondition(group.Status.Conditions, conditions.TypeReady)
 	if cause != nil && !meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) && !lasting(cause) {

@@ -114,7 +114,7 @@ func TestDeletedGroupIsReported(t *testing.T) {
 	gone := metav1.Unix(1, 0)
 	for want, deleted := range map[string]*metav1.Time{
 		"DiscordGroup alerts does not exist on Discord yet.": nil,
-		"DiscordGroup alerts is being deleted and no longer exists on Discord. Name another DiscordGroup in spec.groupRef. A deletion of this DiscordChannel would lose the messages, unless spec.deletionPolicy is Retain.": &gone,
+		"DiscordGroup alerts is being deleted and no longer exists on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel instead: its channel on Discord could be deleted with all messages.": &gone,
 	} {
 		group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Name: "alerts", DeletionTimestamp: deleted}}
 		issue := noCategory(group, "")
@@ -124,7 +124,8 @@ func TestDeletedGroupIsReported(t *testing.T) {
 	}
 }
 
-// Only channels in the group's namespace report the group's message; others report its reason.
+// Channels in the group's namespace report the reason and the message of the group's condition.
+// Channels in other namespaces report only the reason.
 func TestDegradedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}

@@ -85,8 +85,9 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns an issue if DiscordChannels refer to the group, and either may use the group
-// or still have a channel in its category.
+// dependents returns an issue if DiscordChannels refer to the group. It ignores a DiscordChannel in
+// a namespace that may not use the group, unless the DiscordChannel still has a channel in the
+// group's category.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
@@ -110,7 +111,8 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	return WaitingFor(g, names)
 }
 
-// WaitingFor first says how to undo the deletion, because users may delete the channels by mistake.
+// WaitingFor returns the issue of a deleted group. The message says how to undo the deletion before
+// it says how to continue, because users may delete the DiscordChannels by mistake.
 func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+

@@ -17,7 +17,8 @@ import (
 
 var _ lifecycle.Bounds = &LowPlaces{}
 
-// LowPlaces keep roles of tenants (namespaces other than the server's) below all other roles.
+// LowPlaces keep roles of tenants (namespaces other than the server's) below all other roles except
+// @everyone.
 type LowPlaces struct {
 	// Own has the role ids of the object's namespace, Others the role ids of other tenants. Neither
 	// map has adopted roles. The roles of all tenants may be in any order, so that tenants do not

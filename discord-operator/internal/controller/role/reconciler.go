@@ -109,7 +109,8 @@ func (r *Reconciler) reduce(ctx context.Context, role *v1alpha1.DiscordRole, s S
 	results.Changed, results.Stale = results.Changed || done.Changed, results.Stale || done.Stale
 }
 
-// Without enforce, a tenant could pause or only observe a role to keep forbidden permissions.
+// enforce applies the server's limits to a role that is paused, only observed, or being deleted.
+// Otherwise, a tenant could keep forbidden permissions in these states.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {

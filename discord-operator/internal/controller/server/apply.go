@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// communityRetry delays the settings that Discord accepts only in a community server.
+// communityRetry is the delay between enabling Community and the next edit, which sets the settings
+// that Discord accepts only in a community server.
 const communityRetry = time.Second
 
 // Results reports the changes of a reconcile to the guild.

@@ -120,7 +120,7 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// waiting is the issue of a channel that the spec names but that does not exist yet.
+// waiting is an issue if the spec names a channel that does not exist yet, or that is being deleted.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
 ) (e edit, d resource.Differences, waiting *conditions.Issue) {

@@ -157,7 +157,8 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 	return &s.Icon.Hash, nil
 }
 
-// imageOf returns the source image's hash if the operator has set the icon, or else Discord's hash.
+// imageOf returns the source image's hash if the operator has set the icon that Discord shows now,
+// and otherwise Discord's hash.
 func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
 		return set.SourceHash

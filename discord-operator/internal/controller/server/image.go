@@ -31,7 +31,8 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames decodes only the first frame, because a small GIF may have thousands of frames.
+// severalFrames decodes only the first frame of a GIF, because a small file may have thousands of
+// frames.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
 	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame

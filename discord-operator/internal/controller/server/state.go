@@ -286,7 +286,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names, deleted)
 }
 
-// The message first says how to undo the deletion: users could delete the named objects by mistake.
+// The message says how to undo the deletion before it says how to continue, because users may delete
+// the named objects by mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {

@@ -83,7 +83,8 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates runs after the Secret has the URL of the remaining webhook.
+// deleteDuplicates runs after the Secret has the URL of the remaining webhook, because the former
+// URL in the Secret may be the URL of a duplicate.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
 ) error {
@@ -136,7 +137,8 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status returns the status of the webhook; the old status if the webhook was not observed.
+// Status returns the status of the webhook. It returns the old status if the webhook is unknown, or
+// if an issue may have prevented the deletion of a webhook that the spec no longer requests.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":

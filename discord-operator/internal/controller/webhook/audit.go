@@ -28,8 +28,9 @@ const (
 	maxUnlisted = 3
 )
 
-// observeAudit reads for which object each webhook was created. From visibleAt on, lists and the
-// audit log show all earlier creates; visibleAt is zero if the result of every create is known.
+// observeAudit finds out from the audit log which object each webhook was created for. From
+// visibleAt on, lists and the audit log show every create that was sent for this object so far;
+// visibleAt is zero if the operator need not wait for a create with an unknown result.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete, known := w.Status.Clock.Now(), visibleAt, knownWebhook(c, *s)
 	for _, hook := range s.possiblyOwn(c, known) {
@@ -59,8 +60,8 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// loggedAt returns when the audit log has the create of a webhook. If the object's webhook is
-// known, loggedAt ignores clock skew: at worst, a duplicate remains.
+// loggedAt returns the time from which the audit log should show the create of a webhook. If the
+// object's webhook is known, loggedAt ignores clock skew: at worst, a duplicate webhook remains.
 func (w *Webhooks) loggedAt(id string, ownKnown bool) time.Time {
 	if ownKnown {
 		return discordclient.CreatedAt(id).Add(w.Records.Wait)
@@ -90,8 +91,8 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError returns nil if another caller reads the audit log, if Discord refuses the read, or if
-// the webhook is already known.
+// auditError returns nil if another caller is reading the audit log, if Discord refuses the read, or
+// if the object's webhook is already known.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -130,9 +131,9 @@ func (s *State) unlisted() (all []candidate) {
 	return all[:min(len(all), maxUnlisted)]
 }
 
-// knownWebhook returns the webhook in the record, the status or the Secret. A user may have edited
-// the Secret, so its webhook must be the bot's. If Discord's response lacks the webhook's URL, the
-// Secret must be intact.
+// knownWebhook returns the webhook that the record, the status or the Secret names. A user may have
+// edited the Secret, so a webhook that only the Secret names must be the bot's. If Discord's
+// response lacks the webhook's URL, the Secret must be intact.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
@@ -149,8 +150,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 }
 
 // Own returns the known webhook, or the oldest webhook that the audit log attributes to the object.
-// Otherwise it returns the bot's oldest webhook with the right name. Only in an adopted channel,
-// that webhook may belong to another object.
+// Otherwise it returns the bot's oldest webhook with the right name. It skips webhooks that belong,
+// or may belong, to another object according to the audit log, except in an adopted channel.
 func Own(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// observeHooks reads the channel's webhooks. Until s.Complete is set, Discord may not show the
-// result of every earlier create, so the operator sends no second create.
+// observeHooks reads the channel's webhooks. If it leaves s.Complete false, Discord may not show yet
+// the webhook of a create that was sent before, so the operator sends no second create.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -63,7 +63,7 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 }
 
 // secretID returns the webhook's id in the Secret. The id is empty if the Secret is unusable, or if
-// this process knows the results of all creates.
+// this process knows the results of all creates for the object.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""

@@ -51,7 +51,8 @@ func (p *Plan) Pending() bool {
 	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete)+len(p.Duplicates) > 0
 }
 
-// Differences returns the changes of the plan for users.
+// Differences returns the planned changes on Discord in a form for users. It omits changes of
+// Secrets.
 func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Difference) {
 	switch {
 	case p.Remove != "":
@@ -111,8 +112,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-// Created reports whether the webhook in the status is younger than the object. The operator never
-// deletes an older webhook, because users may have the webhook's URL.
+// Created reports whether the webhook in the status is younger than the object. The operator deletes
+// an older webhook only together with its channel, because users may have the webhook's URL.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }

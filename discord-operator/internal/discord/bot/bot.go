@@ -23,8 +23,8 @@ type Bot struct {
 	token   string
 	started time.Time
 	stop    context.CancelFunc
-	// Bots.mu guards refusedAt and refusals. refusals is the number of consecutive refusals before
-	// refusedAt.
+	// Bots.mu guards both fields. refusedAt is the time at which the operator found the token
+	// refused; zero if it did not. refusals counts the consecutive refusals before this one.
 	refusedAt time.Time
 	refusals  int
 
@@ -72,7 +72,8 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns a channel's webhooks. It sends a call if the cached list is older than since.
+// Webhooks returns a channel's webhooks. It sends a call if the cache has no list of them, or only
+// a list from before since.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {

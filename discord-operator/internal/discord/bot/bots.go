@@ -90,7 +90,8 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a new channel of all events. Call it before Of, and receive every event.
+// Events returns a new channel of all events. Call it before Of, because a bot sends no events to a
+// channel that is newer than its start. Receive every event, because later events wait for it.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -99,7 +100,8 @@ func (b *Bots) Events() <-chan Event {
 	return out
 }
 
-// Of returns the bot of a server. The error is an issue if the token's Secret is wrong.
+// Of returns the bot of a server. The error is an issue if the token is missing, malformed, not
+// allowed for the server's guild, or refused by Discord.
 func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
@@ -261,8 +263,8 @@ func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, 
 	return now, nil
 }
 
-// Follow records the guild of a server. If no server uses the former guild, the bot's reads of it
-// stop.
+// Follow records the guild of a server. If no server of the bot uses the former guild, the bot
+// stops reading it.
 func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -291,7 +293,8 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end stops a bot that no server uses, or its reads of an unused guild. The caller must lock b.mu.
+// end stops the bot of a former use if no server uses it, and the bot's reads of the former guild
+// if no server of the bot uses this guild. The caller must lock b.mu.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
@@ -310,8 +313,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. It attributes refused calls that no object causes to namespace. The caller
-// must lock b.mu.
+// start connects a bot. If no object has caused a refused call, the refusal counts for namespace.
+// The caller must lock b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

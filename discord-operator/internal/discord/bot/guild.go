@@ -33,7 +33,8 @@ const (
 	// arrival is the longest unreported wait for a guild's first state. The Gateway usually takes
 	// 1 s, and polling 5 s.
 	arrival = 10 * time.Second
-	// arrivalRetry rarely matters, because an event starts a reconcile earlier.
+	// arrivalRetry is short, because an object waits only for a guild's first state or for a call of
+	// another reconcile.
 	arrivalRetry = 500 * time.Millisecond
 )
 
@@ -44,14 +45,15 @@ type Guild struct {
 	ID     string
 	// By is the namespace of the object that uses the guild.
 	By string
-	// InviteURL gives the bot its missing permissions; empty for objects of other namespaces.
+	// InviteURL gives the bot its missing permissions; empty for objects of other namespaces and
+	// for deletions.
 	InviteURL string
-	// URL is the guild's web page.
+	// URL is the guild's web page; empty for deletions.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns the guild of an Available server. The error may be an issue.
+// Guild returns the guild of a server. If the server is not Available, the error is an issue.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -175,7 +177,7 @@ var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
 }}
 
-// Available reports whether groups and channels of a server can be managed.
+// Available reports whether the groups, channels and roles of a server can be managed.
 func Available(server *v1alpha1.DiscordServer) bool {
 	return meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable)
 }
@@ -283,7 +285,8 @@ func (g *Guild) Reserved(from, to []discordclient.Overwrite) *conditions.Issue {
 	return nil
 }
 
-// LacksInCategory says why the bot may not put a channel into a category; nil if it may.
+// LacksInCategory says why the bot may not put a channel into a category; nil if it may or if the
+// category or the bot's permissions are unknown.
 func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	category, ok := g.Snapshot.Channel(id)
 	if !ok {
@@ -293,7 +296,8 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat)
 }
 
-// required is the issue of a channel that Discord requires in a community server (code 50074).
+// required returns an issue if Discord refuses to delete a channel (code 50074), because a
+// community server requires it. Otherwise, it returns nil.
 func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""

@@ -20,8 +20,8 @@ type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is the number of shares after the last cleanup. The next
-	// cleanup runs at twice this number.
+	// kept is the number of shares after the last cleanup. The next cleanup runs at twice this
+	// number, but not below minShares.
 	kept int
 }
 

@@ -100,7 +100,7 @@ func (r *random) overwrites() []discordtest.Overwrite {
 	}
 	all := []discordtest.Overwrite{}
 	if r.IntN(3) == 0 {
-		// Only an administrator may put ManageRoles into an overwrite.
+		// access lacks ManageRoles, because only an administrator may put it into an overwrite.
 		const access = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermConnect |
 			discordtest.PermManageWebhooks
 		all = append(all, discordtest.Overwrite{ID: r.guild, Deny: discordtest.PermViewChannel},
@@ -181,7 +181,8 @@ func (r *random) webhooks(ctx context.Context, channels []string) error {
 	return nil
 }
 
-// Portrait describes a guild for comparisons: without members, and with positions in place of ids.
+// Portrait describes a guild for comparisons: without members, and with names or indexes in place
+// of the ids of roles and channels.
 func Portrait(g discordtest.Guild) (all []string) {
 	names := map[string]string{g.ID: "@everyone"}
 	for _, r := range g.RankedRoles() {

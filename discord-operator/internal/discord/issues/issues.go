@@ -122,8 +122,8 @@ var limits = map[string]string{
 	"hidden": " for this kind of change, such as a new name or topic,",
 }
 
-// rateLimited rounds the end of the limit up to a full minute, so that each object needs one status
-// update.
+// rateLimited rounds the end of the limit up to a full minute, so that an object's status rarely
+// changes during the limit.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
 	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue usually starts the retry earlier
@@ -146,8 +146,8 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	case l.Blocked():
 		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the call %q", l.Op)
 	case l.ExceedsShare():
-		cause = fmt.Sprintf("The objects of this namespace have used their share of the calls of another namespace's bot, "+
-			"so the call %q is delayed", l.Op)
+		cause = fmt.Sprintf("The bot belongs to another namespace, and the objects of this namespace have used their share "+
+			"of its calls, so the call %q is delayed", l.Op)
 	}
 	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s. The operator retries the call by %s.",
 		cause, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
@@ -232,10 +232,12 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// deletionGrace is the time between the first failure of a deletion and the reason DeletionFailed.
+// deletionGrace is the time between the first failure of a deletion and the reason DeletionFailed,
+// if no failure is Degraded.
 const deletionGrace = 20 * time.Second
 
-// Retry returns the delay before the next reconcile. It doubles after denials, up to deniedRetry.
+// Retry returns the delay before the next reconcile. After denials, the delay grows with the time
+// since the object became Degraded, up to deniedRetry.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter
@@ -318,7 +320,7 @@ func Name(o metav1.Object, namespace string) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// JoinUpToTen lists the first ten names and the number of the remaining names.
+// JoinUpToTen sorts names, and lists the first ten and the number of the remaining names.
 func JoinUpToTen(names []string) string {
 	const maxNames = 10
 	slices.Sort(names)

@@ -164,7 +164,8 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit resends without refused fields, so that they do not block the permission overwrites.
+// edit sends an edit, and then resends it without refused fields, so that these do not block the
+// permission overwrites.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {

@@ -167,7 +167,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		b.Adopted = true
 		return r.take(ctx, b, live)
 	}
-	// A user may have removed the finalizer although the answer to a create is still unknown.
+	// If this process has a record, a missing finalizer proves nothing: a user may have removed it
+	// while the answer to a create was unknown.
 	if record.Known || !status.Finalized(l.Object) && !r.Records.Has(uid) {
 		b.Absent = true
 		return b, nil
@@ -201,7 +202,8 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects with a value in an index. An empty namespace means all namespaces.
+// Listed returns the objects with a value in the index by; an empty by means all objects. An empty
+// namespace means all namespaces.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -224,7 +226,8 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// An object must not learn which resources other namespaces manage.
+		// An observed object shares a resource only with an owner in its own namespace: it must not
+		// learn which resources other namespaces manage.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,

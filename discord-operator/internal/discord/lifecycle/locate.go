@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate finds the resource of an object in a snapshot, without calls and records.
+// Locate finds the resource of an object in a snapshot, without calls and records. known is the id
+// of the object's resource; empty if unknown.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource

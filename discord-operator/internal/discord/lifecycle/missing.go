@@ -20,8 +20,8 @@ const (
 	// Discord sometimes reports existing channels as unknown, so a second report must follow after
 	// goneDelay: https://github.com/discord/discord-api-docs/issues/8445
 	goneDelay = issues.MaxTransient
-	// hiddenRetry is the delay for resources that the Gateway hides. After refused reads, the delay
-	// starts at refusedRetry and doubles up to hiddenRetry.
+	// hiddenRetry is the delay before the next check of a resource that the Gateway hides. After
+	// refused reads, the delay starts at refusedRetry and doubles up to hiddenRetry.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -50,7 +50,8 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns the time from which a second report counts; zero if there was no first report.
+// ConfirmAt returns the time from which a second report can confirm the first one; zero if there
+// was no first report.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -448,7 +448,7 @@ func inBubble(t *testing.T, do func()) {
 		defer func() { ended = recover() }()
 		do()
 	})
-	// rapid distinguishes failures by the line of the panic.
+	// rapid distinguishes failures by the line of the panic, so invalid data needs a line of its own.
 	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
 		panic(ended)
 	}

@@ -56,7 +56,8 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles runs before the overwrites are sent, because names may mean other roles later.
+// recordRoles writes the resolved roles into the status before the overwrites are sent, because the
+// names may mean other roles later.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

@@ -97,7 +97,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 		k.Noun, hint, advice)
 }
 
-// FindByName returns the only matching resource with this name; empty if none or several match.
+// FindByName returns the id of the only resource with this name that want allows and taken lacks;
+// empty if there are none or several.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

@@ -50,7 +50,8 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 // LoggedAt returns the time at which Discord's lists and audit log surely have the resource.
 func (r *Records) LoggedAt(id string) time.Time { return recovery.LoggedAt(id, r.Wait) }
 
-// Of returns the record of an object, or else the latest time of a create by another process.
+// Of returns the record of an object. If there is none, the result's LastAttempt is the latest time
+// at which another process may have sent a create.
 func (r *Records) Of(uid types.UID) Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -69,7 +69,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// Without the refused overwrites, everyone could read a topic that is meant for a few users.
+// An edit without the refused overwrites could show everyone a topic that is meant for a few users.
 func TestNothingIsShownIfTheOverwritesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -22,7 +22,8 @@ func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	return stored
 }
 
-// Answered records the values that Discord stored. It returns the changed and the ignored fields.
+// Answered records the requested values that Discord stored in another form or ignored. It returns
+// the changed and the ignored fields.
 func (r *Records) Answered(
 	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
 ) (changed, ignored []string) {

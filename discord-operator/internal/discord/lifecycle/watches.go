@@ -29,7 +29,8 @@ const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects of a channel or role, and for a role all objects of its guild.
+// OfEvent enqueues the objects of the event's channel or role. If the event is not of a channel, it
+// enqueues all objects of the guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -73,7 +74,8 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released selects objects that were deleted, have another resource, or now only observe theirs.
+// Released selects objects that were deleted, no longer have their former resource, or now only
+// observe it.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -93,7 +95,8 @@ func OnDelete(forget ...func(types.UID)) handler.EventHandler {
 	}}
 }
 
-// Bound selects objects with a new resource id. They missed earlier events of the resource.
+// Bound selects objects with a new resource id. They missed the resource's events from before their
+// status had the id.
 func (r *Resources) Bound() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -44,8 +44,8 @@ func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	return sorted
 }
 
-// Moves returns the new positions that sort siblings; nil if they are sorted. Managed siblings
-// exchange places. Unmanaged siblings keep their places, if necessary with new positions.
+// Moves returns the new positions that sort siblings; nil if [InOrder] returns true. Managed
+// siblings exchange places. Unmanaged siblings keep their places, if necessary with new positions.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil

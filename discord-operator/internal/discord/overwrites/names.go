@@ -40,7 +40,8 @@ type Others struct {
 	now     time.Time
 }
 
-// OthersOf returns the roles of other namespaces. bound returns the id in this process's records.
+// OthersOf returns the roles of other namespaces. bound returns the role id that this process's
+// records have for a DiscordRole; empty for none.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
 	bound func(types.UID) string, now time.Time,
@@ -79,7 +80,8 @@ func Unrecorded(
 	})
 }
 
-// Resolve returns the roles of names. A recorded role stays, even if it was renamed or deleted.
+// Resolve returns the role for each role name in a spec. A name keeps its recorded role, even if
+// this role was renamed or deleted.
 func (n Names) Resolve(
 	spec []v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (roles []v1alpha1.ResolvedRole, err error) {

@@ -184,7 +184,8 @@ func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, befo
 	return fields, discordclient.Channel{}
 }
 
-// Remaining implements Create. It adds the category's overwrites if the channel lacks any of them.
+// Remaining implements Create. If the create had no overwrites, and the channel gives more access
+// than its category, Remaining adds the category's overwrites.
 func (c *ChannelCreate) Remaining(
 	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
 ) (Edit, []string) {
@@ -202,8 +203,9 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the category's overwrites, because without them some compatible
-// APIs create a public channel. If Discord refuses them, Send omits them, and Discord copies them.
+// Send implements Create. If the create has no overwrites, Send adds the category's, because
+// without them some compatible APIs create a public channel. If Discord refuses them, Send omits
+// them, and Discord copies them.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -225,7 +227,7 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// The cache of a polled guild may be outdated, so inherited reads the category from Discord.
+// inherited reads the category of a polled guild from Discord, because the cache may be outdated.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {

@@ -138,7 +138,8 @@ func inJSON(v any) string {
 	return "null"
 }
 
-// sameLetters ignores white space, punctuation and case, which Discord normalises.
+// sameLetters compares only the letters and digits of JSON strings, without case, because Discord
+// normalises white space, punctuation and case.
 func sameLetters(a, b string) bool {
 	letters := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

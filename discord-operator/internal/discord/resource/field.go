@@ -87,7 +87,8 @@ func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E]
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
 
-// NewPartialField returns a field that a create sets in part. An edit then sets the rest.
+// NewPartialField returns a field that a create sets in part. An edit then sets the value that
+// remaining returns; nil for none.
 func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {

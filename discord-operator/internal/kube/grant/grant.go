@@ -71,8 +71,8 @@ const (
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused returns an issue that does not reveal whether the object exists. The API server refuses a
-// change of serverRef, but accepts a change of groupRef.
+// refused returns an issue that does not reveal whether the object exists. Its advice is for both
+// fields: the API server refuses a change of serverRef, but accepts a change of groupRef.
 func refused(to reference, by string) *conditions.Issue {
 	namespaces := "the namespace " + by
 	switch to.via {

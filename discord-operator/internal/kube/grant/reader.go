@@ -32,7 +32,8 @@ type Reader struct {
 	Unread  string        // why the cache lacks the labels, for messages
 }
 
-// NewReader returns a Reader. selectors means that the cache has the labels of all Namespaces.
+// NewReader returns a Reader. namespaces lists the watched namespaces; an empty list means all.
+// selectors means that the cache has the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
 	case len(namespaces) > 0:
@@ -115,7 +116,8 @@ type reference struct {
 	via   string // the namespace of the group through which an object refers to the server; "" for none
 }
 
-// get returns the same issue for missing and forbidden objects, to hide which objects exist.
+// get returns the same issue for missing and forbidden objects of other namespaces, to hide which
+// objects exist there.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,

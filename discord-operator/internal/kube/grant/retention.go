@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// RetentionRefused returns an issue if deleted objects may not leave resources on Discord, or nil.
+// RetentionRefused returns an issue if deleted objects of the namespace by may not leave resources
+// on Discord, or nil.
 func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
 	if retains(server, by) {
 		return nil
@@ -43,7 +44,8 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused calls the function RetentionRefused. A deleted server refuses nothing.
+// RetentionRefused calls the function RetentionRefused. A server that no longer exists refuses
+// nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// List reads objects without copying them. An empty namespace means all namespaces. If by, the name
-// of an index, is empty, List uses no index.
+// List reads objects without copying them, so do not modify them. An empty namespace means all
+// namespaces. If by, the name of an index, is empty, List uses no index.
 func List(ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if by != "" {

@@ -52,7 +52,8 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	return m
 }
 
-// initialize starts all series at 0, so that a first event counts as an increase.
+// initialize starts series at 0, so that a first event counts as an increase. It omits drift, whose
+// labels are not known before.
 func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)

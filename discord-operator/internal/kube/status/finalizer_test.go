@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// If a patch removes the last finalizer, the API server responds with the former resourceVersion.
+// removing keeps the resourceVersion, as the API server does if a patch removes the last finalizer.
 type removing struct {
 	client.Client
 	err error

@@ -43,7 +43,7 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 	return expectations.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Satisfied reports whether the cache shows our last write to the object.
+// Satisfied reports whether the cache shows our last write to the object, or the wait timed out.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
 // Relevant returns a predicate that drops resyncs, and our own updates that change neither the spec
@@ -63,8 +63,9 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer records an expected deletion, because the response to the removal of the last
-// finalizer has the old resourceVersion (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer removes our finalizer. If it was the last finalizer of a deleted object,
+// RemoveFinalizer records an expected deletion, because the response to this removal has the old
+// resourceVersion (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)

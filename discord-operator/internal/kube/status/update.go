@@ -148,7 +148,8 @@ func (n *news) forget(uid types.UID) {
 	delete(n.unready, uid)
 }
 
-// Available returns the last reported availability, for a resource that cannot be read now.
+// Available returns the last reported availability, for a resource that cannot be read now. It
+// returns unknown if none was reported.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {

@@ -211,7 +211,7 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database returns a Dojo's CloudNativePG objects, and the ObjectStore with its backups.
+// Database returns a Dojo's CloudNativePG objects, the pod of Postgres, and the ObjectStore.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{

@@ -58,7 +58,8 @@ type Model struct {
 	// metadata has Secrets that were read without data, and all objects that Put or conjure added.
 	metadata map[key]*object
 	lists    map[listed]bool
-	// written marks objects that the plan changes. made marks objects that the plan creates.
+	// written marks objects that the user's change or the plan has written. made marks the new
+	// objects among them.
 	written, made map[key]bool
 	writes        []Write
 	// transferred is len(writes) after the last patch that only moved fields to another manager.

@@ -298,7 +298,7 @@ func (m *Model) identify(o *object) {
 	o.SetGeneration(1)
 }
 
-// setDefaults sets spec.replicas. No other default influences the operator's decisions.
+// setDefaults sets spec.replicas of a Deployment. The operator's plans depend on no other default.
 func setDefaults(o *object) {
 	if o.GroupVersionKind() == kinds.Deployment.GroupVersionKind {
 		spec, _ := o.Object["spec"].(map[string]any)

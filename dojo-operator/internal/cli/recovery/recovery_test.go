@@ -256,7 +256,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestEndOfTheLog asserts that a restore in place beyond the known end of the WAL is refused.
+// TestEndOfTheLog asserts that a restore in place beyond the known end of the WAL is refused,
+// unless the Cluster is lost.
 func TestEndOfTheLog(t *testing.T) {
 	t.Parallel()
 	turned := func(d *corev1api.Dojo) {

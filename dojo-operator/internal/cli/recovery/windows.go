@@ -163,7 +163,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended moves the end of the present window to the end of the WAL archive, if there is one.
+// extended moves the end of the present window to the end of the WAL archive. Without a WAL
+// archive, only the end of a backup is restorable, so the window begins and ends with the last one.
 func extended(w *world.World, in Window) Window {
 	if !archivesLog(w.Dojo) {
 		in.From, in.backupsOnly = in.To, true

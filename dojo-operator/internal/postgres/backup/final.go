@@ -24,8 +24,8 @@ const (
 	orRetain = "or " + retain
 )
 
-// PlanFinal blocks until the final backup completes. known reports whether the Dojo has the
-// Database. readable reports whether Backups can be read.
+// PlanFinal blocks until the final backup completes, if the spec requests one. known reports
+// whether the Database object belongs to the Dojo. readable reports whether Backups can be read.
 func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
 	owned := ownership.Holds(dojo, cluster)

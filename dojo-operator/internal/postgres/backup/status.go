@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Condition returns BackupSucceeded or nil. Failed archiving of the write-ahead log makes it False.
+// Condition returns the condition BackupSucceeded, or nil if no result is known. The condition is
+// False if the last backup failed, or if the write-ahead log is not archived.
 func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil

@@ -395,7 +395,7 @@ func TestProgress(t *testing.T) {
 		"a pod has failed": {tokyo(t, withTime), job(1, 1), cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"pods of the Job tokyo-db-1-full-recovery have failed (1); the Job retries several times. See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
 				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. " +
-				"bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last transaction in the log."},
+				"bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last transaction in the archived write-ahead log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
 			"which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
 		"CloudNativePG reports an unrecoverable Cluster": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",

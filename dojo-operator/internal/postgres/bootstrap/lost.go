@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue prevents the creation of an empty Cluster in place of a lost Cluster. connected reports
-// whether the application has credentials.
+// lostIssue returns an issue if the Dojo has lost its Cluster, so that no Cluster without the lost
+// data takes its place. connected reports whether the application has credentials.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)

@@ -49,7 +49,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	return step
 }
 
-// Check returns an issue if the Cluster is lost or has another origin.
+// Check returns an issue if the Cluster is lost, or if its origin is not that of the spec.
 func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
 		return lostIssue(dojo, in.Database, in.Connected)
@@ -109,7 +109,7 @@ func Progress(
 		waiting, failed, verb = corev1api.ReasonImporting, corev1api.ReasonImportFailed, "imported"
 	} else if b.Recovery.TargetTime != "" {
 		hint = " bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last " +
-			"transaction in the log."
+			"transaction in the archived write-ahead log."
 	}
 	job := cnpg.BootstrapJobs(dojo)[0]
 	if s.Job != nil {

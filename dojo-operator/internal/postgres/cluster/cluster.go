@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For returns the desired Cluster without empty fields. Because of an empty field, CloudNativePG
+// For returns the desired Cluster without empty fields. Because of some empty fields, CloudNativePG
 // would restart the primary again and again.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)

@@ -20,9 +20,9 @@ import (
 )
 
 // ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation
-// (all), and the other Dojos with a database in the Cluster (guests). Two kinds of users prevent a
-// deletion, but no hibernation: suspended Dojos with a database that is not being deleted, and
-// Databases of deleted Dojos.
+// (all), and the other Dojos with a database in the Cluster (guests). Databases of deleted Dojos
+// prevent a deletion, but no hibernation. So do suspended Dojos, unless their database is being
+// deleted.
 func ObserveOthers(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
 ) (all []string, guests []corev1api.Dojo, err error) {

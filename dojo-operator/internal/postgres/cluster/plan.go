@@ -110,7 +110,8 @@ func ShouldHibernate(s State, in Input) bool {
 	return cnpg.Hibernates(s.Live) || in.Stopped && in.Backup == ""
 }
 
-// Wake resumes a hibernated Cluster for the final backup. It ignores other changes of the spec.
+// Wake resumes a Cluster that the operator has hibernated, for the final backup. It does not apply
+// changes of the Dojo's spec.
 func Wake(dojo *corev1api.Dojo, s State, in cnpg.Input) (step cnpg.Step) {
 	if !cnpg.HibernatedByUs(s.Live) {
 		return step

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized keeps the live volume if it is larger, because a volume cannot shrink.
+// sized keeps a live volume that is larger than desired, because a volume cannot shrink. It does so
+// only if the spec names a size.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -62,8 +63,8 @@ func KeepLive(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *corev1api.Dojo {
 }
 
 // SizeOf returns the status of spec.postgres.cluster.size, or nil without a size. If the size is
-// unknown, the status has the live Cluster's values. Without a live Cluster, it has the last known
-// values of a lost Cluster, or is nil.
+// unknown, the status has the live Cluster's values, or else the last known values of a lost
+// Cluster. If these are unknown too, the status is nil.
 func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster, unknown bool) *corev1api.SizeStatus {
 	own, lost := dojo.Spec.Postgres.Cluster, lastSize(dojo)
 	switch {
@@ -88,7 +89,7 @@ func SizeOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster, unknown bool) *corev1api
 	return status
 }
 
-// lastSize returns the last known values of the Dojo's Cluster, or nil if it never had a Cluster.
+// lastSize returns the last known values of the Dojo's Cluster, or nil if none are known.
 func lastSize(dojo *corev1api.Dojo) *corev1api.SizeStatus {
 	if known := dojo.Status.Database; known != nil && known.ClusterUID != "" {
 		return known.Size

@@ -35,7 +35,8 @@ func TestHibernationMessages(t *testing.T) {
 	}
 }
 
-// CloudNativePG sets the image in the status before an instance runs the image.
+// CloudNativePG sets the image in the status before an instance runs the image, so only the phase
+// shows that the roll-out is incomplete.
 func TestARollOutIsIncomplete(t *testing.T) {
 	t.Parallel()
 	dojo := sizedDojo("", "1Gi", nil)

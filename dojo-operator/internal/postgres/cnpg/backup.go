@@ -60,7 +60,8 @@ func BackupError(b *cnpgv1.Backup) string {
 	return cmp.Or(text, "CloudNativePG does not report the error")
 }
 
-// BackupStarted returns the start of a Backup, or nil. A plugin sets startedAt only at the end.
+// BackupStarted returns the start of a Backup, or nil. It prefers reconciliationStartedAt, because
+// a plugin sets startedAt only at the end.
 func BackupStarted(b *cnpgv1.Backup) *metav1.Time {
 	return cmp.Or(b.Status.ReconciliationStartedAt, b.Status.StartedAt)
 }

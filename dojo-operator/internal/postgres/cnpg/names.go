@@ -72,8 +72,8 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 // snapshots (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName names the ScheduledBackup. For the name of each Backup, CloudNativePG appends 15
-// characters.
+// ScheduleName names the ScheduledBackup. It shortens a long name of a Dojo, because CloudNativePG
+// appends 15 characters for the name of each Backup.
 func ScheduleName(dojo *corev1api.Dojo) string {
 	if len(dojo.Name) <= maxStem {
 		return ObjectName(dojo)
@@ -157,8 +157,8 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond returns the second login's name in restored data. A rotation must replace this
-// role's password, because clients of the original database know it.
+// restoredSecond returns the second login's name in restored data. The login keeps this name, so
+// that a rotation replaces the password that clients of the original database know.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -227,7 +227,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// ShortHash returns a hash that distinguishes the few objects of one Dojo.
+// ShortHash returns a hash of 8 hexadecimal digits, which is enough to distinguish a few objects.
 func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

@@ -24,7 +24,7 @@ const HibernationAnnotation = "cnpg.io/hibernation"
 // HibernationOn is the annotation's value for a hibernated Cluster.
 const HibernationOn = "on"
 
-// Hibernates reports whether the instances of a Cluster are stopped or stopping.
+// Hibernates reports whether a Cluster has the annotation for hibernation. Instances may still run.
 func Hibernates(cluster *cnpgv1.Cluster) bool {
 	return cluster.Annotations[HibernationAnnotation] == HibernationOn
 }

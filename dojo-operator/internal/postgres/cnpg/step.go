@@ -20,12 +20,13 @@ import (
 // Input is the input of every step.
 type Input struct {
 	Now time.Time
-	// Deadline limits each step, ProgressDeadline a step that CloudNativePG reports as failed.
+	// Deadline limits the wait of a step. ProgressDeadline limits a wait that a user may have to end,
+	// such as for an object that CloudNativePG reports as failed.
 	Deadline, ProgressDeadline time.Duration
 	Unchanged                  apply.Unchanged
 }
 
-// Sync returns the write of a CloudNativePG object, or nil if the object is in sync.
+// Sync returns the write of the desired object, or nil if the live object is in sync.
 func Sync[L apply.Live](in Input, live L, desired *unstructured.Unstructured) *apply.Object {
 	return apply.Sync(ownership.FieldOwner, live, desired, in.Unchanged)
 }

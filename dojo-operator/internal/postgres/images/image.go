@@ -26,7 +26,7 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 		return want.ImageName
 	case want.Version != "":
 		return ofVersion(dojo, live, in)
-	// Without the field, CloudNativePG would set its default image, and so upgrade Postgres.
+	// Without the field, CloudNativePG would set its default image, and so could upgrade Postgres.
 	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
 		return live.Spec.ImageName
 	}
@@ -58,7 +58,8 @@ func current(live *cnpgv1.Cluster, major int) string {
 	return live.Spec.ImageName
 }
 
-// Unknown returns an issue if the catalog does not have the version in the spec.
+// Unknown returns an issue if neither the catalog nor the Cluster has an image of the version in
+// the spec.
 func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.ImageName != "" || own.Version == "" ||

@@ -53,7 +53,8 @@ func (b build) newer(former build) bool {
 	return b.minor > former.minor || b.minor == former.minor && len(b.date) == len(former.date) && b.date > former.date
 }
 
-// Newer returns the version of the catalog's image if it is a newer version or build, or "".
+// Newer returns the version of the catalog's image if its minor version or build is newer than that
+// of the Cluster's image, or "".
 func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Version == "" || own.ImageName != "" {

@@ -24,7 +24,7 @@ type Rotation struct {
 // Involves reports whether a login is in use, or is prepared for use.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf derives the rotation from the login in use and the requests in the logins' Secrets.
+// RotationOf derives the rotation from the Dojo's annotation that requests it and from both logins.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {

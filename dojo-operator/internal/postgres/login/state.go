@@ -31,15 +31,16 @@ type State struct {
 
 // Login is an observed login.
 type Login struct {
-	// Secret is metadata. Password is nil unless the Secret must be written again. NewPassword is
-	// random.
+	// Secret is metadata. Password is the Secret's password; it is nil unless the Secret must be
+	// rewritten. NewPassword is random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string
 	Role        *cnpgv1.DatabaseRole
 }
 
-// Observe reads the logins. source names the Secret from which the credentials were copied.
+// Observe reads the logins. source names the Secret from which the application's credentials were
+// copied.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, readable bool,
 ) (s State, err error) {
@@ -74,7 +75,8 @@ func Observe(
 	return s, nil
 }
 
-// Connect sets Connected and Current. source names the Secret from which credentials were copied.
+// Connect sets Connected and Current. source names the Secret from which the application's
+// credentials were copied.
 func (s *State) Connect(dojo *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		if source == l.ObjectName(dojo) {

@@ -76,7 +76,8 @@ func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && ava
 // Obsolete reports whether the Dojo has a Pooler that its spec no longer has.
 func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
-// Host returns the Pooler's host, or "" for the primary. Without credentials, connected is false.
+// Host returns the Pooler's host, or "" for the primary. connected reports whether the application
+// has credentials, inUse whether they name the Pooler.
 func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	if Wanted(dojo) != nil && (inUse || !connected || Answers(dojo, s)) {
 		return cnpg.PoolerName(dojo)

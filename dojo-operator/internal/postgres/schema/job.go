@@ -148,7 +148,8 @@ func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.Containe
 	return c
 }
 
-// sqlVolume names each file by its position and source. schema.sh hides errors of ".secret.sql".
+// sqlVolume names each file by its position and source. schema.sh hides the errors of a file whose
+// name ends with ".secret.sql".
 func sqlVolume(dojo *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
 	for i, source := range dojo.Spec.Postgres.InitSQL {

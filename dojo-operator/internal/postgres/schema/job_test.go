@@ -84,8 +84,8 @@ func TestJobName(t *testing.T) {
 // A real shell runs schema.sh with a fake psql, which fails for words such as "broken".
 func TestSchemaScript(t *testing.T) {
 	t.Parallel()
-	// The fake psql is in testdata. A new program might not run ("text file busy"), because a
-	// process that another test has just forked may have its file open for writing.
+	// The fake psql is in testdata. If the test wrote this file, psql might not run ("text file
+	// busy"): a process that another test has just forked may have the file open for writing.
 	programs, err := filepath.Abs("testdata/bin")
 	must(t, err)
 	const secret = "00-b.secret.sql fails; the output of psql is not shown"

@@ -79,7 +79,7 @@ func (s Step) Run(dojo *corev1api.Dojo) cnpg.Step {
 	return step
 }
 
-// Begins reports whether the plan starts SQL, or deletes a Job of former SQL.
+// Begins reports whether the plan starts SQL, or first deletes former Jobs.
 func (s Step) Begins() bool { return s.Issue != nil && (s.Job != nil || len(s.Delete) > 0) }
 
 // Plan plans the SQL of a Dojo whose database exists. db records the SQL that has run.
@@ -225,7 +225,7 @@ func exhausted(job *batchv1.Job) *metav1.Time {
 	return nil
 }
 
-// retry deletes an exhausted Job after a pause. The next reconcile creates it again.
+// retry deletes an exhausted Job after a pause. Once the Job is gone, a reconcile creates it again.
 func (p *planner) retry(failed time.Time) *conditions.Issue {
 	pause := p.config.Deadline - p.Now.Sub(failed)
 	if pause <= 0 {
@@ -374,7 +374,7 @@ func (s *State) StopIdle() []apply.Deletion {
 	return idle
 }
 
-// Stop deletes all Jobs, because they may have sessions in the database.
+// Stop deletes the Jobs that may have sessions in the database, except statistics Jobs.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {

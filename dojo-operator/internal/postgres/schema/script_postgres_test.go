@@ -162,9 +162,9 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// Two sessions that create the same table collide ("duplicate key value violates unique constraint
-// pg_type_typname_nsp_index"), so only one script runs at a time. A script that waits too long for
-// a lock ends with an exit code for which the Job retries.
+// Two sessions that create the same table at the same time can collide ("duplicate key value
+// violates unique constraint pg_type_typname_nsp_index"), so only one script runs at a time. A
+// script that waits too long for a lock ends with an exit code for which the Job retries.
 func TestOneSchemaScriptRunsAtATime(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -248,7 +248,8 @@ func testReset(p *server) {
 	}
 }
 
-// login.sh makes the second login act as the owner. No other role can act as the owner.
+// login.sh makes the second login act as the owner. A role that is no member of the owner cannot
+// use login.sh for this.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package upgrade upgrades a Dojo's own Cluster to a higher major version of Postgres.
-// CloudNativePG runs pg_upgrade --link (docs/src/postgres_upgrades.md) as soon as a Cluster names a
-// newer image, so the Cluster keeps its image until the application has stopped ([change]). After
-// pg_upgrade has linked files, only a restore leads back to the former version ([committed]).
+// CloudNativePG runs pg_upgrade --link (docs/src/postgres_upgrades.md) as soon as a Cluster names
+// an image of a higher major version, so the Cluster keeps its image until the application has
+// stopped ([change]). After pg_upgrade has linked files, only a restore leads back to the former
+// version ([committed]).
 package upgrade
 
 import (
@@ -178,7 +179,8 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 }
 
 // stopsFirst reports whether the application stops before the backup. Without an archive of the
-// WAL, the backup lacks later writes. After a failed backup, the application runs until a retry.
+// WAL, a restore would lack writes after the backup. After a failed backup, the application runs
+// until a retry.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	return dojo.BackupPolicy() != nil && !archives(dojo) && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
@@ -201,7 +203,7 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// While the Job runs, the image must not change: at the end, CloudNativePG records the image's
-	// version.
+	// version as the version of the data.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
 		all.Spec = currentImage(cluster)
@@ -219,8 +221,8 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage also keeps the plugins, and so the archive: the new version must not overwrite the
-// WAL of the former version.
+// currentImage also keeps the plugins, so that the archive changes together with the image: the new
+// version must not overwrite the WAL of the former version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -248,7 +250,8 @@ func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	return ""
 }
 
-// Verification returns an ID of the query that verifies the upgrade, and its expected version.
+// Verification returns an ID of the query that verifies the upgrade, and the major version that the
+// query expects.
 func Verification(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (id string, major int) {
 	v := versionsOf(dojo, cluster, s)
 	return fmt.Sprint(cluster.UID, " from ", v.from, " to ", v.data), v.data

@@ -49,7 +49,8 @@ func Seconds(s string) time.Duration {
 // A 429 with a wait beyond the bucket's reset plus hiddenSlack is for a limit without headers.
 const hiddenSlack = time.Second
 
-// Done ends the call of a ticket. Without an answer (nil), Discord may still have counted the call.
+// Done ends the call of a ticket. A call without an answer (nil) counts too, because Discord may
+// have counted it.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,8 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block delays the calls of a route with one major parameter. If they have no bucket, it makes one.
+// block delays the calls of c's route with c's major parameter. If the route has no bucket, it
+// makes one.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {

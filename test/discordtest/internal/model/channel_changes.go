@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ReplaceChannel changes a channel. If the channel is a category, its channels with the same
-// overwrites get the new overwrites, too.
+// ReplaceChannel changes a channel. If the channel is a category, its synced channels, which had
+// the category's former overwrites, get the new overwrites too.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after

@@ -187,7 +187,7 @@ func withPosition(body []byte) []byte {
 	return completed
 }
 
-// Must makes a call like [Rig.Do], and ends the test if the response has another status.
+// Must makes a call like [Rig.Do], and ends the test unless the response has the given status.
 func (r *Rig) Must(status int, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	a := r.Do(method, path, body, header...)

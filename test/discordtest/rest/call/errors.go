@@ -22,7 +22,8 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For returns the error as Discord sends it, or as servers with a compatible API do.
+// For returns the error as Discord sends it or, if compatible is true, as a server with a
+// compatible API sends it.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:

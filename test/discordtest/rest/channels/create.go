@@ -64,7 +64,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn requires MANAGE_CHANNELS. It is a guess that the category's overwrites count.
+// mayCreateIn requires MANAGE_CHANNELS. It is a guess that a category's overwrites can deny or
+// allow a create in the category.
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)

@@ -15,7 +15,7 @@ import (
 // Discord's OpenAPI description allows 50 characters in a tag's name, its reference only 20.
 const maxTags, maxTagName = 20, 20
 
-// readForum reads the fields of forum and media channels. A create cannot set flags.
+// readForum reads the fields of forum and media channels. In a create, it ignores flags.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err

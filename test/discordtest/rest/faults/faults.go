@@ -36,7 +36,8 @@ type Action struct {
 	Late time.Duration
 	// Hold, if not nil, delays the response until Hold is closed.
 	Hold <-chan struct{}
-	// Status, Body and Header replace the call's own response, unless Status is 0.
+	// Status, Body and Header replace the call's own response, unless Status is 0, or Status is a
+	// success and the executed call failed.
 	Status int
 	Body   string
 	Header http.Header
@@ -56,7 +57,8 @@ type Faults struct {
 // New returns an empty set of faults.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault. If several faults match a call, the oldest fault hits it.
+// Add activates a fault, and remove deactivates it. The oldest fault that matches a call, also by
+// its Rate, hits the call.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -69,21 +71,23 @@ func (f *Faults) Add(fault Fault) (remove func()) {
 	}
 }
 
-// Clear deactivates all faults of REST calls, and stops the loss of audit log entries.
+// Clear deactivates the faults that Add activated, and ends LoseAudit. It does not end Weakness,
+// the faults of the Gateway, or the delays of calls that a fault has already hit.
 func (f *Faults) Clear() {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.on, f.discord.LoseAudit = nil, 0
 }
 
-// Injected returns the number of calls that faults have hit.
+// Injected returns the number of calls that faults or the error rates of Weakness have hit.
 func (f *Faults) Injected() int {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	return f.injected
 }
 
-// LoseAudit hides the next n audit log entries, or all if n is negative. Discord may lose some too.
+// LoseAudit hides the next n audit log entries for good, or all future entries if n is negative.
+// Discord may lose entries too.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
 	defer f.discord.Unlock()

@@ -14,8 +14,8 @@ import (
 )
 
 // Move is PATCH /guilds/{guild_id}/roles. It is a guess that Discord refuses to reorder roles that
-// are out of reach. A move may include such roles in their old order, because libraries send all
-// roles.
+// the bot may not change. A move may include such roles in their old order, because libraries send
+// all roles.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {

@@ -22,7 +22,8 @@ type Registry struct {
 	port   int
 }
 
-// StartRegistry starts a registry on all addresses. Only this machine may push to it.
+// StartRegistry starts a registry on all IPv4 addresses. It accepts pushes only from loopback
+// addresses.
 func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("start a registry: %w", err)

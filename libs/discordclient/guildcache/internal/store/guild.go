@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// memory is the time that channel changes are kept, to apply them again after an older list.
+	// memory is the least time that channel changes are kept, to apply them again after a list that
+	// was requested before them.
 	memory = 2 * time.Minute
 	// consistencyDelay is the time after a change until every backend of Discord shows the change.
 	consistencyDelay = 5 * time.Second
@@ -143,7 +144,8 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent makes the guild due. One reading is enough, because every list now has the write.
+// missedEvent makes the view stale as of the write whose event did not come. One reading is enough,
+// because every list now has the write.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true

@@ -289,7 +289,8 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// If such a list made the view stale, each edit during a reading would cost another reading.
+// If a list that agrees with the view made it stale, each edit during a reading would cost another
+// reading.
 func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -304,8 +305,8 @@ func TestAListThatAgreesDoesNotMakeTheViewStale(t *testing.T) {
 	}
 }
 
-// If such a change caused another reading, each new channel would. The Gateway sends the change
-// anyway.
+// If a change during a reading caused another reading, each new channel would cause one. The
+// Gateway sends the change anyway.
 func TestAChangeDuringAReadingDoesNotCauseAnother(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

@@ -45,8 +45,9 @@ type View struct {
 // Snapshot returns the current state. Later changes of the view do not change this Snapshot.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether an event, or a delete by this bot, has recently removed this channel or
-// role. A later list of channels ends this record. An id that a list lacks may only be hidden.
+// Deleted reports whether an event, or a delete by this bot, has removed this channel or role. A
+// list of channels ends this record if it was requested more than 5 s later. A channel that a list
+// lacks does not count as deleted, because it may only be hidden.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -77,9 +78,11 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
-	// CompleteAt is when the channel list was requested. Missing older channels are gone or hidden.
+	// CompleteAt is when the channel list was requested. A channel that was created before and is
+	// not in the list is gone or hidden.
 	CompleteAt time.Time
-	// RolesAt is when the role list was requested. Older roles that are not in it are deleted.
+	// RolesAt is when the role list was requested. A role that was created before and is not in the
+	// list is deleted.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // start of staleness; zero for none
@@ -248,7 +251,8 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest role; true if a role is uncertain.
+// BelowBot reports whether a role is below the bot's highest role. It returns true if a role is
+// uncertain or the bot owns the guild.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)
@@ -294,7 +298,8 @@ func (s *Snapshot) ownRoles() []string {
 	return roles
 }
 
-// Invited returns the permissions of the bot's managed role, which a new invitation may replace.
+// Invited returns the permissions of the bot's managed role. A new invitation may replace these
+// permissions.
 func (s *Snapshot) Invited() (bits permissions.Bits) {
 	for _, r := range s.Guild.Roles {
 		if r.Managed && slices.Contains(s.selfRoles, r.ID) {

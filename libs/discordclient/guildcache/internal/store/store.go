@@ -159,7 +159,8 @@ type circumstances struct {
 	overwrites [][]discordclient.Overwrite
 }
 
-// Circumstances returns the roles and overwrites behind the bot's permissions for an id, or nil.
+// Circumstances returns the roles and overwrites behind the bot's permissions for the guild,
+// channel or webhook with this id, or nil if no view has it.
 func (st *Store) Circumstances(id string) any {
 	st.mu.Lock()
 	defer st.mu.Unlock()

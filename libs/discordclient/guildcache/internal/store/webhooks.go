@@ -33,7 +33,8 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list requested at since. Webhooks that changed later count as unknown.
+// WebhooksListed records a list requested at since. It makes a channel's webhooks unknown if they
+// changed after since.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -87,8 +88,8 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks forgets lists that did not show a change in time, and returns the time of the next
-// check.
+// recheckHooks forgets lists that did not show a change within consistencyDelay. It returns the
+// time of the next check, or zero for none.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
