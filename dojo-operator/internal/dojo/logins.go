@@ -49,7 +49,7 @@ func leaving(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, s postgr
 // name of the Secret of this login.
 func mayHave(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, former string) (string, error) {
 	own, err := credentials.ObserveOwn(ctx, r, dojo)
-	if err != nil || own == nil {
+	if err != nil {
 		return "", err
 	}
 	if credentials.SourceOf(own) == former {

@@ -106,6 +106,13 @@ func TestLeaving(t *testing.T) {
 				s.Annotations[ownership.RevisionAnnotation] = "b"
 			})
 		}, []string{"Dojo kyoto (the Deployment has yet to get the new credentials)"}},
+		"a user has deleted the credentials, which pods still have": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
+			noError(w.t, w.server.Delete(w.t.Context(), inWorld[corev1.Secret](w, "kyoto-credentials")))
+		}, []string{"Dojo kyoto (the Deployment has yet to get the new credentials)"}},
+		"neither credentials nor a Deployment": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
+			noError(w.t, w.server.Delete(w.t.Context(), inWorld[corev1.Secret](w, "kyoto-credentials")))
+			noError(w.t, w.server.Delete(w.t.Context(), inWorld[appsv1.Deployment](w, "kyoto")))
+		}, nil},
 		"the rollout is not complete": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			setStatus(w, "kyoto", func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })
 		}, []string{"Dojo kyoto (the rollout is not complete)"}},
