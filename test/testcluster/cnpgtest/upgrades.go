@@ -62,8 +62,8 @@ func majorOf(image string) int64 {
 
 // playUpgrade upgrades a Cluster's data in a Job while no instance runs. As in CloudNativePG
 // (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the version that the
-// spec names at that time. If the spec names the former version again before the Job has completed,
-// playUpgrade deletes the Job.
+// spec names at that time, first in the status; then playUpgrade deletes the Job. It also deletes
+// the Job if the spec names the former version again before the Job has completed.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
@@ -75,8 +75,8 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	data, found, _ := unstructured.NestedMap(o.Object, "status", "pgDataImageInfo")
 	wanted := majorOf(image)
 	switch {
-	case exists && hasEnded(job, batchv1.JobComplete):
-		return map[string]any{"image": image, "majorVersion": wanted}, majorUpgrade, s.deleteJob(ctx, job)
+	case exists && hasEnded(job, batchv1.JobComplete) && (!found || wanted > data["majorVersion"].(int64)):
+		return map[string]any{"image": image, "majorVersion": wanted}, majorUpgrade, nil // the next pass deletes the Job
 	case found && wanted > data["majorVersion"].(int64):
 		if !exists {
 			s.archive(o.GetUID())

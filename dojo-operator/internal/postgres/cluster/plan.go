@@ -62,8 +62,25 @@ func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg
 	o := cnpg.After(dojo, cnpg.Owner, cnpg.Sync(in.Input, s.Live, desired))
 	if o != nil {
 		o.Invalid = webhookRefusal()
+		o.Pinned = lowersVersion(dojo, s.Live, desired, in.Images)
 	}
 	return cnpg.Write(o)
+}
+
+// lowersVersion reports whether desired names an image of a lower major version than the live
+// Cluster. Such a write must fail if pg_upgrade has just replaced the data: CloudNativePG writes the
+// new version of the data to the status before it deletes the Job (majorupgrade/reconciler.go), and
+// the cache may show the deletion first.
+func lowersVersion(
+	dojo *corev1api.Dojo, live *cnpgv1.Cluster, desired *unstructured.Unstructured, in images.Input,
+) bool {
+	if live == nil {
+		return false
+	}
+	name, _, _ := unstructured.NestedString(desired.Object, "spec", "imageName")
+	_, present, _ := images.Majors(dojo, live, in)
+	next := images.Major(images.VersionOf(name))
+	return next > 0 && next < present
 }
 
 // VersionTooLow returns an issue if the image has an older major version than the Cluster's data.

@@ -30,3 +30,22 @@ func TestDescribedVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyALowerVersionIsPinned asserts that a return to the former version fails if the Cluster has
+// changed, because pg_upgrade may just have replaced the data.
+func TestOnlyALowerVersionIsPinned(t *testing.T) {
+	t.Parallel()
+	for image, pinned := range map[string]bool{"pg:16": true, "pg:16.9": true, "pg:17.6": false, "pg:18": false, "pg": false} {
+		dojo := sizedDojo("", "5Gi", nil)
+		dojo.Spec.Postgres.Cluster.ImageName = image
+		live := liveCluster("5Gi")
+		live.Spec.ImageName = "pg:17"
+		step := write(dojo, State{Live: live}, Input{})
+		if len(step.Apply) != 1 || step.Apply[0].Pinned != pinned {
+			t.Errorf("%s: %d writes, pinned %t, want %t", image, len(step.Apply), step.Apply[0].Pinned, pinned)
+		}
+		if step := write(dojo, State{}, Input{}); len(step.Apply) != 1 || step.Apply[0].Pinned {
+			t.Errorf("%s: the creation is pinned", image)
+		}
+	}
+}
