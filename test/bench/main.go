@@ -104,7 +104,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat each short measurement, 1 or more")
 	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
-		"comma-separated `scenarios` to run, with those that they need (default all): "+strings.Join(scenarios, ", "))
+		"comma-separated `scenarios` to run; the scenarios that they need run, too (default all): "+
+			strings.Join(scenarios, ", "))
 	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
 		"also profile the API server in load and direct, which costs some percent of its CPU time")
 	flags.StringVar(&o.out, "out", "",

@@ -2,9 +2,9 @@
 
 // Package fairqueue is a controller's queue that serves namespaces round-robin within each
 // priority, so a namespace with ten thousand objects does not delay the others.
-// controller-runtime's queue is first in, first out. All other functions are those of client-go's
-// workqueue, except that, as in controller-runtime, the delay of an item ends when a worker
-// receives the item.
+// controller-runtime's queue is first in, first out. In all other respects, the queue works as
+// client-go's workqueue, except that, as in controller-runtime, the delay of an item ends when a
+// worker receives the item.
 package fairqueue
 
 import (
