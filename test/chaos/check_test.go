@@ -335,7 +335,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		}, "at most one object for each", "as well"},
 		"a role is created twice": {remakeRole, "at most one for each object", "was created while there was [600]"},
 		"the operator deletes a role of an existing object": {func(w *world) { removeRole(w, botID); remakeRole(w) }, "no channel or role is lost",
-			"600 was deleted"},
+			"the operator deleted its resource 600"},
 		"the operator deletes a role with the policy Retain": {func(w *world) { removeRole(w, botID); deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
 			"no channel or role is lost", "and not retained"},
 		"roles in the wrong order": {func(w *world) {
@@ -399,7 +399,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"the operator deletes a channel of an existing object": {func(w *world) {
 			recreateChannel(w, true)
 			w.guild.Audit[1].UserID = botID
-		}, "no channel or role is lost", "299 was deleted"},
+		}, "no channel or role is lost", "the operator deleted its resource 299"},
 		"channels in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
 
 		"an unproven channel stays without its object": {func(w *world) {
