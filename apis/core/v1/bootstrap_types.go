@@ -34,9 +34,10 @@ type Bootstrap struct {
 type Recovery struct {
 	// backup is a Backup of CloudNativePG with the method plugin or
 	// volumeSnapshot. Without targetTime, the data dates from the end of the
-	// backup. If a plugin has made the Backup, the Backup must name its location
-	// in spec.pluginConfiguration.parameters. A Dojo's own Backups name there the
-	// parameters of spec.postgres.cluster.backup.plugin.
+	// backup. If a plugin has made the Backup, the field
+	// spec.pluginConfiguration.parameters of the Backup must name the location of
+	// the data. In a Dojo's own Backups, this field has the parameters of
+	// spec.postgres.cluster.backup.plugin.
 	// +optional
 	Backup *BackupReference `json:"backup,omitempty"`
 

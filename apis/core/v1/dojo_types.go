@@ -422,8 +422,8 @@ type DojoStatus struct {
 	// waitingFor lists the waits of the Dojo, such as for a Secret that does not
 	// exist yet, at most 16. If a wait takes longer than its deadline, the Dojo
 	// becomes Degraded. The deadline is the operator's --progress-deadline, for
-	// most waits for the database --database-deadline, and for a running restore
-	// or import 6 hours.
+	// most waits for the database --database-deadline, and for a running restore,
+	// import or backup 6 hours.
 	// +optional
 	// +listType=map
 	// +listMapKey=object

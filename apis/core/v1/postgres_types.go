@@ -563,9 +563,9 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Login string `json:"login,omitempty"`
 
-	// formerLogin is the application's previous role in Postgres. Once no pod uses
-	// it and no other Dojo names its Secret, the operator disables the role. After
-	// that, formerLogin is not set.
+	// formerLogin is the application's previous role in Postgres. The operator
+	// disables this role once no pod uses it, and no other Dojo names the Secret
+	// with its password. After that, formerLogin is not set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	FormerLogin string `json:"formerLogin,omitempty"`
@@ -655,7 +655,7 @@ type UpgradeStatus struct {
 	From string `json:"from"`
 
 	// to is the major version after the upgrade, such as "17". If you set the
-	// version back after the upgrade has begun, to is equal to from.
+	// version back after the upgrade has begun, from and to are the same version.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	To string `json:"to"`

@@ -98,9 +98,10 @@ type ReleaseStatus struct {
 	// +optional
 	Migrations int32 `json:"migrations,omitempty"`
 
-	// message says that the database still has the changes of a later step, after
-	// a return to an earlier step. The operator does not migrate the database
-	// down. At most 1024 characters.
+	// message is set after you return to the image or the migrations of an
+	// earlier step. It says that the database still has the changes of the later
+	// step, because the operator does not revert changes of the database. At most
+	// 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

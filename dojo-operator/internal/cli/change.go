@@ -207,14 +207,15 @@ func isReady(d *corev1api.Dojo) bool {
 		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }
 
-// isSuspended reports whether the operator has suspended the Dojo. A Dojo of unknown size is never
-// Ready, so isSuspended uses the reason of its condition Available instead.
+// isSuspended reports whether the operator has suspended the Dojo. A Dojo with an unknown size or
+// time zone is never Ready, but the operator reports that only once the Cluster is hibernated. Then
+// isSuspended uses the reason of the condition Available.
 func isSuspended(d *corev1api.Dojo) bool {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
 	available, degraded := find(conditions.TypeAvailable), find(conditions.TypeDegraded)
-	if degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == corev1api.ReasonUnknownSize {
-		return d.Status.ObservedGeneration >= d.Generation &&
-			available != nil && available.Reason == corev1api.ReasonSuspended
+	if degraded != nil && degraded.Status == metav1.ConditionTrue && available != nil {
+		invalid := degraded.Reason == corev1api.ReasonUnknownSize || degraded.Reason == corev1api.ReasonUnknownTimeZone
+		return invalid && available.Reason == corev1api.ReasonSuspended && d.Status.ObservedGeneration >= d.Generation
 	}
 	return isReady(d) && find(conditions.TypeReady).Reason == corev1api.ReasonSuspended
 }

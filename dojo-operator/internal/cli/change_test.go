@@ -273,9 +273,13 @@ func TestMeaning(t *testing.T) {
 	if !isSuspended(apitest.Sendai(asleep)) {
 		t.Error("it is suspended")
 	}
-	unsized := apitest.Set(metav1.Condition{Type: conditions.TypeDegraded, Status: "True", Reason: corev1api.ReasonUnknownSize})
 	stopped := apitest.Set(metav1.Condition{Type: conditions.TypeAvailable, Status: "False", Reason: corev1api.ReasonSuspended})
-	if isSuspended(apitest.Sendai(unsized)) || !isSuspended(apitest.Sendai(unsized, stopped)) {
-		t.Error("a Dojo of unknown size is suspended as soon as it is not Available for this reason")
+	for reason, suspended := range map[string]bool{
+		corev1api.ReasonUnknownSize: true, corev1api.ReasonUnknownTimeZone: true, corev1api.ReasonChannelNotFound: false,
+	} {
+		degraded := apitest.Set(metav1.Condition{Type: conditions.TypeDegraded, Status: "True", Reason: reason})
+		if isSuspended(apitest.Sendai(degraded)) || isSuspended(apitest.Sendai(degraded, stopped)) != suspended {
+			t.Errorf("a Dojo that is Degraded (%s) and stopped should be suspended: %t", reason, suspended)
+		}
 	}
 }

@@ -171,7 +171,7 @@ func (s *school) in(t *testing.T) *kubectltest.Server {
 
 func broken(s *school) {
 	s.server.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonMissingPermissions,
-		"The bot lacks the permission ManageRoles, which this server's settings, groups, channels and roles require.")
+		"The bot lacks the permission ManageRoles, which it needs to manage this server and its groups, channels and roles.")
 	s.server.Status.MissingPermissions = []v1alpha1.Permission{"ManageRoles"}
 	s.osaka.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonRoleNotFound,
 		`The server has no role "On cal". Did you mean "On call"?`)

@@ -4,6 +4,8 @@
 package view
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,6 +67,12 @@ func StateOf(o status.Object, now time.Time) State {
 	}
 	behind := ready == nil || ready.ObservedGeneration < o.GetGeneration()
 	switch asked := lastWrite(o); {
+	case behind && heldByOthers(o):
+		return of(Deleting, &metav1.Condition{
+			Reason: "Deleting", LastTransitionTime: *o.GetDeletionTimestamp(),
+			Message: "discord-operator has no finalizer on this object. Other clients must remove their finalizers: " +
+				strings.Join(o.GetFinalizers(), ", ") + ".",
+		})
 	case behind && now.Sub(asked) > unseen:
 		return of(Unknown, &metav1.Condition{
 			Reason: notObserved, LastTransitionTime: metav1.NewTime(asked),
@@ -88,6 +96,12 @@ func StateOf(o status.Object, now time.Time) State {
 		return of(Ready, ready)
 	}
 	return of(Unknown, ready)
+}
+
+// heldByOthers reports whether only finalizers of other clients delay the deletion.
+func heldByOthers(o status.Object) bool {
+	own := slices.Contains(o.GetFinalizers(), v1alpha1.CleanupFinalizer)
+	return o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) > 0 && !own
 }
 
 // lastWrite returns the time of the last write to an object. It ignores writes of the status.

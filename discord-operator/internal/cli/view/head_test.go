@@ -18,17 +18,22 @@ func TestStateOfAnUnreadObject(t *testing.T) {
 	before := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(now.Add(-d))) }
 	for name, c := range map[string]struct {
 		created, edited, deleted *metav1.Time
+		finalizer                string
 		want                     Health
 	}{
-		"created a second ago": {before(time.Second), nil, nil, Ready},
-		"edited a second ago":  {before(time.Hour), before(time.Second), nil, Ready},
-		"edited long ago":      {before(time.Hour), before(10 * time.Minute), nil, Unknown},
-		"deleted a second ago": {before(time.Hour), before(10 * time.Minute), before(time.Second), Deleting},
-		"deleted long ago":     {before(time.Hour), nil, before(10 * time.Minute), Unknown},
+		"created a second ago": {before(time.Second), nil, nil, "", Ready},
+		"edited a second ago":  {before(time.Hour), before(time.Second), nil, "", Ready},
+		"edited long ago":      {before(time.Hour), before(10 * time.Minute), nil, "", Unknown},
+		"deleted a second ago": {before(time.Hour), before(10 * time.Minute), before(time.Second), v1alpha1.CleanupFinalizer, Deleting},
+		"deleted long ago":     {before(time.Hour), nil, before(10 * time.Minute), v1alpha1.CleanupFinalizer, Unknown},
+		"deleted, but for another client's finalizer": {before(time.Hour), nil, before(10 * time.Minute), "example.com/x", Deleting},
 	} {
 		o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
 			Name: "alerts", Generation: 2, CreationTimestamp: *c.created, DeletionTimestamp: c.deleted,
 		}}
+		if c.finalizer != "" {
+			o.Finalizers = []string{c.finalizer}
+		}
 		if c.edited != nil {
 			o.ManagedFields = []metav1.ManagedFieldsEntry{{Time: c.edited}, {Time: before(0), Subresource: "status"}}
 		}

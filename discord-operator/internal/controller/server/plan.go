@@ -38,7 +38,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	have, exact := s.Snapshot.BotPermissions()
 	notAdministrator := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
-	const forWhat = "which this server's settings, groups, channels and roles require"
+	const forWhat = "which it needs to manage this server and its groups, channels and roles"
 	lacking := bot.Lacks(s.Snapshot, needed, forWhat, s.InviteURL)
 	for _, issue := range []*conditions.Issue{
 		notAdministrator, lacking, waiting, unusable, d.Issue(), s.Selector, tooManyServers(s),

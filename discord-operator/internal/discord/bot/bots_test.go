@@ -159,7 +159,7 @@ func TestMalformedTokenIsNotSent(t *testing.T) {
 	for _, text := range []string{"password", "a.b", "a.b.c.d", "two words.in.it", "https://discord.com/api/webhooks/1/x"} {
 		r.secret.version, r.secret.token = text, text
 		if issue := r.reconcile(); strings.Contains(issue.Message, text) {
-			t.Errorf("the message shows it: %s", issue.Message)
+			t.Errorf("the message shows the token: %s", issue.Message)
 		}
 	}
 	if calls := r.calls.Load(); calls != 0 {
@@ -188,23 +188,23 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 		of       bool    // whether the server may use the token
 		toDelete bool    // whether the token may delete in another guild
 	}{
-		"any":            {nil, own, true, true},
-		"another":        {new("345678"), own, false, false},
-		"nothing":        {new(""), own, false, false},
-		"only its own":   {new(own), own, true, false},
-		"both":           {new(own + ", " + other), own, true, true},
-		"one, to create": {new(own), "", false, false},
+		"any":                             {nil, own, true, true},
+		"another":                         {new("345678"), own, false, false},
+		"nothing":                         {new(""), own, false, false},
+		"only its own":                    {new(own), own, true, false},
+		"both":                            {new(own + ", " + other), own, true, true},
+		"one, for a server without an id": {new(own), "", false, false},
 	} {
 		secret.version, secret.annotations, server.Spec.ServerID = version, map[string]string{}, c.spec
 		if c.allowed != nil {
 			secret.annotations[v1alpha1.AllowedServersAnnotation] = *c.allowed
 		}
 		if _, err := bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == c.of {
-			t.Errorf("%s: %v", version, err)
+			t.Errorf("allowed servers, %s: %v", version, err)
 		}
 		_, err := bots.GuildToDelete(t.Context(), client.ObjectKeyFromObject(server), other, "ns")
 		if refused(err, v1alpha1.ReasonDeletionFailed) == c.toDelete {
-			t.Errorf("%s: deletion: %v", version, err)
+			t.Errorf("allowed servers, %s: a deletion in another guild: %v", version, err)
 		}
 	}
 	secret.version, secret.annotations = "again", map[string]string{v1alpha1.AllowedServersAnnotation: own}
@@ -212,6 +212,13 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 		server.Spec.ServerID = guild
 		if _, err := bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == allowed {
 			t.Errorf("a server for %s: %v", guild, err)
+		}
+	}
+	secret.version, secret.token = "malformed", "" // the last used bot deletes, but only in allowed guilds
+	for guild, allowed := range map[string]bool{own: true, other: false} {
+		_, err := bots.GuildToDelete(t.Context(), client.ObjectKeyFromObject(server), guild, "ns")
+		if refused(err, v1alpha1.ReasonDeletionFailed) == allowed {
+			t.Errorf("without a token, deletion in %s: %v", guild, err)
 		}
 	}
 }

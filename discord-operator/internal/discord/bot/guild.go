@@ -116,26 +116,25 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 }
 
 // ToDelete returns the bot for deletions. If the token's Secret is gone or malformed, it returns
-// the last used bot, if there is one.
+// the last used bot, if there is one, and if the Secret allowed it this guild.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
 
 func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, guildID, by string) (*Bot, error) {
 	found, err := b.Of(ctx, server)
-	if err == nil {
-		b.mu.Lock()
-		refused := grant.TokenRefused(server, b.uses[client.ObjectKeyFromObject(server)].allowed, guildID)
-		b.mu.Unlock()
-		if refused != nil {
-			err = refused
-		}
+	key := client.ObjectKeyFromObject(server)
+	b.mu.Lock()
+	refused := grant.TokenRefused(server, b.uses[key].allowed, guildID)
+	b.mu.Unlock()
+	if err == nil && refused != nil {
+		err = refused
 	}
 	issue, _ := errors.AsType[*conditions.Issue](err)
 	if !issue.IsDegraded() {
 		return found, err
 	}
-	if last := b.last(client.ObjectKeyFromObject(server)); last != nil && issue.Reason != v1alpha1.ReasonNotAllowed {
+	if last := b.last(key); last != nil && refused == nil && issue.Reason != v1alpha1.ReasonNotAllowed {
 		return last, nil
 	}
 	if by != server.Namespace {

@@ -15,10 +15,10 @@ func TestCountsOfNamespacesAreDropped(t *testing.T) {
 		r.of(strconv.Itoa(i))
 	}
 	if n := len(r.shares); n > minShares {
-		t.Errorf("%d are kept", n)
+		t.Errorf("the counts of %d namespaces are kept", n)
 	}
 	share := r.of("a")
 	if r.of("a") != share {
-		t.Error("a namespace has two")
+		t.Error("a namespace has two counts")
 	}
 }

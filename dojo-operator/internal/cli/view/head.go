@@ -78,6 +78,12 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 		asked = cnpg.Latest(asked, d.DeletionTimestamp.Time)
 	}
 	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
+	case behind && heldByOthers(d):
+		return Head{
+			Health: Deleting, Reason: "Deleting", Since: d.DeletionTimestamp.Time,
+			Message: "dojo-operator has no finalizer on this Dojo. Other clients must remove their finalizers: " +
+				strings.Join(d.Finalizers, ", ") + ".",
+		}
 	case behind && now.Sub(asked) > unseen:
 		return Head{
 			Health: Unknown, Reason: notObserved, Since: asked, Broken: true,
@@ -105,6 +111,11 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 		return of(Ready, ready, false)
 	}
 	return of(Unknown, ready, true)
+}
+
+// heldByOthers reports whether only finalizers of other clients delay the deletion.
+func heldByOthers(d *corev1api.Dojo) bool {
+	return d.DeletionTimestamp != nil && len(d.Finalizers) > 0 && !slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
 }
 
 // outage reports whether the Dojo has an outage, except the planned outage in an upgrade of

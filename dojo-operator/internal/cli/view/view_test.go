@@ -136,6 +136,9 @@ func TestHeadOf(t *testing.T) {
 			d.Generation, d.DeletionTimestamp = 7, &at
 		}
 	}
+	held := func(by ...string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) { d.Finalizers = by }
+	}
 	for name, c := range map[string]struct {
 		change func(*corev1api.Dojo)
 		health view.Health
@@ -154,6 +157,10 @@ func TestHeadOf(t *testing.T) {
 		"no operator reads the new spec": {func(d *corev1api.Dojo) { d.Generation = 7 }, view.Unknown, true},
 		"deleted a second ago":           {deleted(time.Second), view.Deleting, false},
 		"no operator reads the deletion": {deleted(time.Hour), view.Unknown, true},
+		"the operator has not finished the deletion": {
+			both(deleted(time.Hour), held(corev1api.DatabaseFinalizer, "example.com/x")), view.Unknown, true,
+		},
+		"only another client's finalizer remains": {both(deleted(time.Hour), held("example.com/x")), view.Deleting, false},
 		"neither ready nor progressing":  {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
 	} {
 		if h := view.HeadOf(apitest.Sendai(c.change), apitest.Now); h.Health != c.health || h.Broken != c.broken {
