@@ -95,7 +95,7 @@ func (r repository) baseline(ctx context.Context, operator string) (*former, err
 	commit := strings.TrimSpace(string(text))
 	if _, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}"); err != nil {
 		return nil, fmt.Errorf("this clone lacks the commit %q of %s, which %s is compared with: "+
-			"`git fetch --unshallow --tags` brings it", commit, baselineFile, operator)
+			"fetch it by `git fetch --tags`, or in a shallow clone by `git fetch --unshallow --tags`", commit, baselineFile, operator)
 	}
 	return &former{Operator: operator, Version: baselineVersion, Commit: commit, Baseline: true}, nil
 }

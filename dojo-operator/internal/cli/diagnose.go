@@ -179,7 +179,7 @@ var needs = []struct {
 		kubectl.To("create", kinds.Cluster, kinds.Backup), kubectl.To("delete", kinds.Cluster),
 		kubectl.To("get", kinds.Cluster, kinds.Database, kinds.Backup), kubectl.To("list", kinds.Dojo, kinds.Database))},
 	{"logs", false, append(kubectl.To("list", kinds.Pod),
-		kubectl.Right{Verb: "get", Kind: kinds.Pod, Subresource: "log"}, kubectl.Right{Verb: "get", Kind: kinds.Cluster})},
+		kubectl.Right{Verb: "get", Kind: kinds.Pod, Subresource: "log"})},
 	{"open", false, append(slices.Concat(kubectl.To("get", kinds.Service), kubectl.To("list", kinds.Pod)),
 		kubectl.Right{Verb: "create", Kind: kinds.Pod, Subresource: "portforward"})},
 	{"psql", false, append(slices.Concat(kubectl.To("get", kinds.Secret, kinds.Cluster), kubectl.To("list", kinds.Pod)),

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -212,13 +211,9 @@ func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 		return nil, fmt.Errorf("the operator does not run the database of %s (spec.credentialsRef): read the log with "+
 			"that database's own tools", w.Dojo.Name)
 	}
-	primary := ""
-	if live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo)); live != nil {
-		primary = live.Status.CurrentPrimary
-	}
 	var jobs []corev1.Pod
 	for _, pod := range pods {
-		if pod.Name == primary {
+		if pod.Labels[world.InstanceRoleLabel] == "primary" {
 			return []logSource{{pod.Name, postgresContainer}}, nil
 		}
 		if pod.Labels[world.JobRoleLabel] != "" {
