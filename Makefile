@@ -123,7 +123,7 @@ specs: $(OPERATORS:%=specs-%) ## The specs of both operators
 # They need no controllers of Kubernetes, and wait most of their time: ten processes use two thirds of two cores.
 specs-discord-operator: PROCS := 10
 specs-%: TESTCLUSTER_ALSO := kubectl cloudnative-pg
-specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
+specs-%: testcluster ## The specs of one operator, such as specs-dojo-operator; they drive the operator's binary on a real Kubernetes API
 	@echo "testing $*/specs, $(PROCS) processes at a time"
 	@cd $* && $(export_race_flags) && $(export_fast) && go tool ginkgo --race --vet=off --procs=$(PROCS) --timeout=0 --poll-progress-after=2m --succinct --no-color \
 		--junit-report=junit.xml --output-dir=../out/$* ./specs
@@ -147,7 +147,7 @@ bench: build testcluster bin/bench ## Measure the operators: time, requests, mem
 	@cd test && exec ../bin/bench $(ARGS)
 
 .PHONY: discord-live
-discord-live: build testcluster bin/live ## Compare the real Discord with the simulated one, in a category of its own (TOKEN_FILE= SERVER_ID= [API_URL=])
+discord-live: build testcluster bin/live ## Compare the real Discord with the simulated one, in a new category of your server (TOKEN_FILE= SERVER_ID= [API_URL=])
 	@cd test && exec ../bin/live --token-file='$(if $(TOKEN_FILE),$(abspath $(TOKEN_FILE)))' --server-id='$(SERVER_ID)' --api-url='$(API_URL)' $(ARGS)
 
 .PHONY: ci-all
@@ -258,7 +258,7 @@ release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
 .PHONY: tags
-tags: bin/project ## Tag the Go modules and operators on a commit that requires versions (VERSION=v1.2.3 OPERATOR=dojo-operator; by default both)
+tags: bin/project ## Tag the Go modules and operators on a commit that requires the shared modules by version (VERSION=v1.2.3 OPERATOR=dojo-operator; by default both)
 	@bin/project tags --version="$(VERSION)" --operator="$(OPERATOR)"
 
 .PHONY: relocate

@@ -142,7 +142,7 @@ var _ = Describe("Adopting", func() {
 	})
 
 	It("a channel that another object created succeeds after that object is deleted, "+
-		"which leaves the channel on Discord", func(ctx context.Context) {
+		"because the deletion leaves the channel on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

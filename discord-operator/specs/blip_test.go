@@ -21,13 +21,13 @@ func (w *world) unknown(route string, times int) {
 }
 
 // Discord sometimes answers 404 for an existing channel for a moment.
-var _ = Describe("A channel that Discord briefly reports as unknown", func() {
+var _ = Describe("A channel that Discord reports as unknown", func() {
 	Describe("with a resync every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		})
 
-		DescribeTable("is not created again", func(ctx context.Context, live bool) {
+		DescribeTable("is not created again if it still exists", func(ctx context.Context, live bool) {
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
 			w := newWorld(ctx)
 			c := w.channel("", "alerts")
@@ -86,7 +86,7 @@ var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 		)
 	})
 
-	It("is still deleted when its object is deleted", func(ctx context.Context) {
+	It("is deleted with its object if the channel still exists", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

@@ -221,7 +221,7 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 			order[c.ParentID] = append(order[c.ParentID], n)
 		}
 	}
-	g.Expect(found).To(Equal(wanted), "Discord has these and nothing else")
+	g.Expect(found).To(Equal(wanted), "Discord should have the channels and categories of the objects, and no others")
 	for _, numbers := range order {
 		g.Expect(slices.IsSorted(numbers)).To(BeTrue(), "%v should be in order", numbers)
 	}
@@ -265,7 +265,7 @@ func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member 
 			g.Expect(r.Color).To(Equal(0xE67E22))
 		}
 	}
-	g.Expect(found).To(ConsistOf(append(wanted, has...)), "Discord has these roles and nothing else")
+	g.Expect(found).To(ConsistOf(append(wanted, has...)), "Discord should have these roles and no others")
 	g.Expect(found[len(found)-1]).To(Equal(wanted[2]), "the bot's own role is the highest")
 	g.Expect(order).To(HaveLen(chaosRoles))
 	slices.Reverse(order)

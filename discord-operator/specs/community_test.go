@@ -51,7 +51,7 @@ var _ = Describe("Community", func() {
 		w.expectInSync(ctx, s)
 		before := len(w.edits())
 
-		By("drift, which only an administrator can correct")
+		By("a user disabling Community, which only a bot with Administrator can enable again")
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		w.expectInSync(ctx, s)
 		Expect(refetch(s)(ctx)).To(HaveCondition("Ready", "True", ""), "enabled Community needs no administrator")

@@ -47,8 +47,8 @@ var _ = Describe("Deleting", func() {
 		Entry("adopted, policy Retain: retained", true, v1alpha1.DeletionPolicyRetain, true),
 	)
 
-	It("an object deletes the channel that the operator created "+
-		"in place of an adopted channel that a user deleted", func(ctx context.Context) {
+	It("an object whose adopted channel a user deleted "+
+		"also deletes the new channel that the operator created", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", adopting(w.channelByHand(discordtest.Channel{Name: "alerts"})))
 		g := w.group("incidents", groupAdopting(w.categoryByHand("incidents")))

@@ -123,7 +123,8 @@ var _ = Describe("Drift", func() {
 			eventuallyReady(ctx, m.channel)
 		})
 
-		It("is corrected when its event is lost and the next event reveals the gap", func(ctx context.Context) {
+		It("is corrected when its event is lost "+
+			"and the next event's sequence number reveals the loss", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
 			m := newManaged(ctx)
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{
@@ -260,7 +261,7 @@ var _ = Describe("Drift", func() {
 		})
 	})
 
-	It("of an object's status in Kubernetes is corrected at once, without a call to Discord", func(ctx context.Context) {
+	It("of an object's status in Kubernetes is corrected without a call to Discord", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
 		calls := len(m.calls())

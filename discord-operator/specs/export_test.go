@@ -39,7 +39,7 @@ var _ = Describe("kubectl discord export", func() {
 		edits := len(w.edits())
 		objects := w.expectAdopted(ctx, manifests)
 		Expect(objects).
-			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels, without hidden and Capitals")
+			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels; #hidden and #Capitals have no objects")
 		Expect(manifests).To(ContainSubstring("text channel " + w.idsNamed("hidden")[0] + ": the bot may not view it"))
 
 		By("having the webhook's URL in its Secret")
@@ -48,10 +48,10 @@ var _ = Describe("kubectl discord export", func() {
 		hook := before.Webhooks[0]
 		Expect(string(secret.Data["url"])).To(HaveSuffix("/webhooks/" + hook.ID + "/" + hook.Token))
 
-		By("printing the same again")
+		By("printing the same manifests again")
 		Expect(w.export(ctx)).To(Equal(manifests))
 
-		By("deleting all of it")
+		By("deleting all objects")
 		deleteAll(ctx, w.ns)
 		Expect(w.edits()[edits:]).To(BeEmpty(), "all resources that existed before stay on Discord")
 		expectSame(discord.Guild(w.guild), before)
@@ -104,7 +104,7 @@ var _ = Describe("The manifests of kubectl discord export for a random server", 
 			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
 
 			// The statuses have the ids of the channels, because several channels may have the same name.
-			By("planning no change for the objects of the copy with their statuses")
+			By("planning no change for the copy's objects, which have their statuses")
 			folder := GinkgoT().TempDir()
 			for i, o := range allIn(ctx, empty.ns) {
 				kind, err := k8s.GroupVersionKindFor(o)

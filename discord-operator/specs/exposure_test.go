@@ -48,7 +48,7 @@ var _ = Describe("The status reports", func() {
 		w.expectInSync(ctx, inside)
 	})
 
-	It("the permissions on Discord of a role whose spec leaves out the permissions", func(ctx context.Context) {
+	It("the permissions that a role has on Discord if its spec leaves out the permissions", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.EditRoleByHand(w.guild, w.guild, func(r *discordtest.Role) { r.Permissions = view | send })
 		r, none := w.role("on-call"), w.role("none", func(r *roleSpec) { r.Permissions = []v1alpha1.Permission{} })

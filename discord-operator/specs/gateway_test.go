@@ -36,7 +36,8 @@ var _ = Describe("Discord's Gateway", func() {
 		edit(ctx, c, slowmode(5))
 		Eventually(ctx, func() string { return on(other).Name }).Should(Equal("kyoto"))
 		discord.EditChannelByHand(other.Status.ChannelID, func(c *discordtest.Channel) { c.Name = "by-hand-again" })
-		Eventually(ctx, func() string { return on(other).Name }).Should(Equal("kyoto"), "it is read every --resync-period")
+		Eventually(ctx, func() string { return on(other).Name }).Should(Equal("kyoto"),
+			"the operator should read the channels every --resync-period")
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 

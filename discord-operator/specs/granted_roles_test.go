@@ -150,14 +150,14 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 			Eventually(func() discordtest.Permissions { return w.roleOn(r)().Permissions }).Should(Equal(discordtest.Permissions(0)))
 			w.expectIdle(ctx)
 		},
-		Entry("by spec.adopt with the id that the object's role already has", func(_ *world, r *v1alpha1.DiscordRole) {
+		Entry("by setting spec.adopt to the id of the object's role", func(_ *world, r *v1alpha1.DiscordRole) {
 			r.Spec.Adopt = &v1alpha1.Adoption{ID: r.Status.RoleID}
 			r.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete // the default would leave the role, which is not allowed
 		}),
-		Entry("by a color that Discord refuses", func(_ *world, r *v1alpha1.DiscordRole) {
+		Entry("by setting a color that Discord refuses", func(_ *world, r *v1alpha1.DiscordRole) {
 			r.Spec.Color, r.Spec.SecondaryColor = new("#ff0000"), new("#00ff00")
 		}),
-		Entry("by a permission that the bot lacks", func(w *world, r *v1alpha1.DiscordRole) {
+		Entry("by asking for a permission that the bot lacks", func(w *world, r *v1alpha1.DiscordRole) {
 			discord.SetPermissions(w.guild, w.bot.UserID, everything&^permBan)
 			r.Spec.Permissions = []v1alpha1.Permission{"BanMembers"}
 		}),
@@ -205,7 +205,7 @@ var _ = Describe("A tenant with DiscordRoles", func() {
 		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))
 	})
 
-	It("has its roles below the roles of the server's namespace and of users, "+
+	It("has its roles below the roles of the server's namespace and the roles that users created, "+
 		"without repeated moves", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)

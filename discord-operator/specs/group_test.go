@@ -62,7 +62,7 @@ var _ = Describe("A DiscordGroup", func() {
 		w.expectInSync(ctx, g)
 	})
 
-	It("is created again on Discord after a user deletes its category, "+
+	It("gets a new category after a user deletes its category, "+
 		"and its channels move into the new category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a", withWebhook), w.channel("incidents", "b")
@@ -83,7 +83,8 @@ var _ = Describe("A DiscordGroup", func() {
 		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 
-	It("is created again on Discord, with its channel, when a user deletes both", func(ctx context.Context) {
+	It("gets a new category with a new channel "+
+		"after a user deletes its category and its channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		ready(ctx, w.server(), g, c)

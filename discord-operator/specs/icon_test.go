@@ -56,7 +56,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		w.expectInSync(ctx, s)
 		Expect(w.edits()).To(Equal([]string{patchGuild}))
 
-		By("another image")
+		By("putting another image into the ConfigMap")
 		cm.BinaryData["icon.png"] = second
 		Expect(k8s.Update(ctx, cm)).To(Succeed())
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Icon.SourceHash", hashOf(second)))
@@ -64,13 +64,13 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(now).NotTo(Equal(was))
 		Expect(eventsOf(s)(ctx)).NotTo(ContainElement("Normal DriftCorrected"), "no user has changed anything")
 
-		By("a new version of the ConfigMap with the same image")
+		By("changing only a label of the ConfigMap")
 		cm.Labels = map[string]string{"a": "b"}
 		Expect(k8s.Update(ctx, cm)).To(Succeed())
 		w.expectInSync(ctx, s)
 		Expect(w.edits()).To(HaveLen(2))
 
-		By("drift")
+		By("removing and changing the icon on Discord")
 		for _, byHand := range []string{"", "0123456789abcdef0123456789abcdef"} {
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Icon = byHand })
 			Eventually(ctx, w.icon).Should(Equal(now))

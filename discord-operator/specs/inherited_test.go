@@ -28,7 +28,8 @@ var _ = Describe("A channel without permissionOverwrites in a group with overwri
 		w.expectInSync(ctx, c)
 	})
 
-	It("gets the group's overwrites copied by Discord if the bot may not write overwrites", func(ctx context.Context) {
+	It("is created with overwrites that Discord copies from the group "+
+		"if the bot may not write overwrites", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := adopting(w, discordtest.Overwrite{ID: w.guild, Deny: discordtest.PermManageRoles})
 		c := w.channel("private", "tokyo")
@@ -39,7 +40,7 @@ var _ = Describe("A channel without permissionOverwrites in a group with overwri
 		w.expectInSync(ctx, c)
 	})
 
-	It("gets the group's overwrites copied by Discord "+
+	It("is created with overwrites that Discord copies from the group "+
 		"if Discord refuses the overwrite of a user who has left", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := adopting(w, discordtest.Overwrite{ID: w.guild, Deny: view}, discordtest.Overwrite{ID: "99999999", Type: 1, Allow: view},

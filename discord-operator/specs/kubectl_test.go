@@ -25,7 +25,7 @@ import (
 )
 
 var _ = Describe("kubectl", func() {
-	DescribeTable("knows a short name and a category of each kind, and prints its narrow and wide columns",
+	DescribeTable("knows a kind's short name and the category \"discord\", and prints the kind's narrow and wide columns",
 		func(ctx context.Context, resource, short string, narrow, wide []string) {
 			kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
 				ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())

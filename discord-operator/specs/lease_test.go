@@ -60,7 +60,7 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 		for _, c := range channels[old:] {
 			create(ctx, c)
 		}
-		Eventually(ctx, first.Running).Should(BeFalse(), "it has lost the Lease")
+		Eventually(ctx, first.Running).Should(BeFalse(), "the first process should exit, because it has lost the Lease")
 		Expect(first.ExitCode()).To(Equal(1))
 		Expect(first.Tail()).To(ContainSubstring("leader election lost"))
 
@@ -70,7 +70,8 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 			eventuallyReady(ctx, c)
 		}
 		w.expectIdle(ctx)
-		Expect(w.channelNames()).To(ConsistOf(append(names, "incidents")), "each exists once")
+		Expect(w.channelNames()).To(ConsistOf(append(names, "incidents")),
+			"the category and each channel should exist once")
 		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh), "the category once, the deleted channels twice, the others once")
 	})
 })

@@ -19,7 +19,7 @@ import (
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {
-	It("for one category or channel is reported, without a call to Discord, "+
+	It("for one category or channel is reported, without a write to Discord, "+
 		"until there is room", SpecPriority(1), func(ctx context.Context) {
 		w := newWorld(ctx)
 		category := w.categoryByHand("full")
@@ -59,7 +59,7 @@ var _ = Describe("A limit of Discord", func() {
 		Expect(on(moving).ParentID).To(Equal(full.Status.GroupID))
 	})
 
-	DescribeTable("for a whole server is reported, without a call to Discord",
+	DescribeTable("for a whole server is reported, without a write to Discord",
 		func(ctx context.Context, kind, n int, what string, last func(*world) client.Object) {
 			w := newWorld(ctx)
 			for i := range n {

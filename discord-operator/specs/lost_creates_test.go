@@ -140,12 +140,12 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		})
 		Eventually(ctx, refetch(named)).Should(HaveField("Status.Matched", BeFalse()))
 		deleteAndWait(ctx, c, g, named)
-		Expect(w.idsNamed("alerts")).To(HaveLen(1), "it may be another user's")
+		Expect(w.idsNamed("alerts")).To(HaveLen(1), "the channel may be another user's")
 		Expect(w.idsNamed("incidents")).To(HaveLen(1))
 		Expect(w.idsNamed("named")).To(BeEmpty())
 	})
 
-	It("never binds the object to a user's channel of the same name", func(ctx context.Context) {
+	It("does not bind the object to a user's channel of the same name", func(ctx context.Context) {
 		unowned := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")

@@ -103,7 +103,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, cleared, kept, group)
 	})
 
-	It("that a channel inherits from its group never cause an edit of the channel", func(ctx context.Context) {
+	It("that a channel inherits from its group cause no edit of the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -145,7 +145,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c, g, inside)
 	})
 
-	DescribeTable("for a missing role or an ambiguous role name make the object Degraded without a call",
+	DescribeTable("for a missing role or an ambiguous role name make the object Degraded without a write to Discord",
 		func(ctx context.Context, exists bool) {
 			w := newWorld(ctx)
 			c, g := w.channel("", "alerts"), w.group("incidents")
@@ -183,7 +183,7 @@ var _ = Describe("Permission overwrites", func() {
 	)
 
 	It("of permissions that the bot lacks make the object Degraded, "+
-		"without a call, until the bot gets them", func(ctx context.Context) {
+		"without an edit on Discord, until the bot gets them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)

@@ -37,7 +37,7 @@ var _ = Describe("A call that Discord does not permit", func() {
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.AFKTimeout = 60 + 240*(i%2) })
 			// Wait after each event, because the workqueue would merge events in quick succession.
 			Eventually(ctx, func() int { return reconciles(ctx) - count }).
-				Should(BeNumerically(">=", (i+1)*len(allIn(ctx, w.ns))), "each event has every object reconciled")
+				Should(BeNumerically(">=", (i+1)*len(allIn(ctx, w.ns))), "each event should cause a reconcile of every object")
 		}
 		Expect(w.edits()[before:]).To(ConsistOf(patchChannel, postWebhook))
 

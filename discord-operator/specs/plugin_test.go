@@ -70,11 +70,11 @@ var _ = Describe("kubectl discord", func() {
 		code, text := kubectlDiscord(ctx, w.ns, "status", "jujutsu")
 		Expect(text).To(And(
 			MatchRegexp(`^READY  Jujutsu High \(`+w.guild+`\), 2 of 500 channels, 3 of 250 roles, 2 namespaces\n`),
-			ContainSubstring("has the permissions to manage the server"), MatchRegexp(`├─ Group alerts +Ready`),
+			ContainSubstring("the operator reports no missing permission"), MatchRegexp(`├─ Group alerts +Ready`),
 			MatchRegexp(`│  └─ Channel tokyo \(`+a.ns+`\) +Ready +http`), MatchRegexp(`└─ Role on-call +Ready`)))
 		Expect(code).To(BeZero())
 
-		By("showing a fault, with the exit code 3")
+		By("showing a fault, and exiting with status 3")
 		edit(ctx, theirs, func(c *v1alpha1.DiscordChannel) {
 			c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "Nobody", Deny: []v1alpha1.Permission{"SendMessages"}}}
 		})
@@ -89,7 +89,7 @@ var _ = Describe("kubectl discord", func() {
 		Expect(report.Health).To(Equal("Ready"))
 		Expect(report.Objects).To(ContainElement(And(HaveField("Name", "tokyo"), HaveField("Reason", "RoleNotFound"))))
 
-		By("hiding the objects of others from a user of one namespace")
+		By("hiding the objects of other namespaces from a user who may list only one namespace")
 		reader := userWith(ctx, w.ns, "discord-view")
 		Eventually(ctx, func(ctx context.Context) string {
 			_, text := kubectlDiscordAs(ctx, reader, w.ns, "status", "jujutsu")
@@ -102,7 +102,7 @@ var _ = Describe("kubectl discord", func() {
 		code, text = kubectlDiscordAs(ctx, reader, w.ns, "undelete", "group", "alerts", "-y")
 		Expect(code).To(Equal(1))
 		Expect(text).To(ContainSubstring("the DiscordGroup alerts is not being deleted"))
-		Expect(w.calls()).To(HaveLen(calls), "no command asks Discord")
+		Expect(w.calls()).To(HaveLen(calls), "no command should call Discord")
 		edit(ctx, theirs, func(c *v1alpha1.DiscordChannel) { c.Spec.PermissionOverwrites = nil })
 		eventuallyReady(ctx, theirs)
 	})
@@ -172,7 +172,7 @@ var _ = Describe("kubectl discord undelete", func() {
 	}
 
 	It("takes back the deletion of a group and of a server "+
-		"that wait for objects that depend on them", func(ctx context.Context) {
+		"while both deletions wait for dependent objects", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "alerts")
 		ready(ctx, s, g, c)
@@ -241,7 +241,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		Expect(text).To(ContainSubstring("must set spec.allowRetention and spec.allowAdoption"))
 		Expect(refetch(g)(ctx)).To(HaveField("Annotations", BeEmpty()))
 
-		By("naming the right that the user lacks to read the DiscordServer")
+		By("reporting that the user may not get the DiscordServer")
 		tenant := userWith(ctx, a.ns, "discord-view", "discord-edit")
 		Eventually(ctx, func(ctx context.Context) string {
 			_, text := kubectlDiscordAs(ctx, tenant, a.ns, "undelete", "group", "theirs", "-y", "--confirm=theirs")

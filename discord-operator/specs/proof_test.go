@@ -53,7 +53,7 @@ var _ = Describe("A finalizer of the operator that a user has forged", func() {
 			To(And(ContainSubstring("ask the owner"), ContainSubstring("ViewAuditLog"), Not(ContainSubstring(companys))))
 		Expect(w.idsNamed("general")).To(ConsistOf(companys))
 
-		By("following the message")
+		By("changing spec.name, as the message says")
 		edit(ctx, c, with(func(s *channelSpec) { s.Name = "tokyo" }))
 		eventuallyReady(ctx, c)
 		deleteAndWait(ctx, c)

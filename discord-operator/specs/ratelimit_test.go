@@ -25,7 +25,8 @@ var _ = Describe("A rate limit", func() {
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }
 	}
 
-	It("of one channel delays no other object, and the status says when the limit ends", func(ctx context.Context) {
+	It("of one channel delays no other object, "+
+		"and the status says when the operator retries the call", func(ctx context.Context) {
 		w := newWorld(ctx)
 		limited, free := w.channel("", "limited"), w.channel("", "free")
 		ready(ctx, w.server(), limited, free)
@@ -74,7 +75,8 @@ var _ = Describe("A rate limit", func() {
 		edit(ctx, c, slowmode(5))
 		eventuallyReady(ctx, c)
 		Eventually(ctx, func() []string { return w.writesTo("discordchannels", "alerts")[before:] }).
-			Should(Equal([]string{"patch discordchannels/alerts/status"}), "the audit log has it a moment later")
+			Should(Equal([]string{"patch discordchannels/alerts/status"}),
+				"the audit log of Kubernetes has the write a moment later")
 	})
 
 	It("of name and topic edits delays no edit of another field, "+
@@ -104,7 +106,8 @@ var _ = Describe("A rate limit", func() {
 
 		edit(ctx, c, slowmode(5))
 		Eventually(func() discordtest.Channel { return on(c) }).
-			Should(And(HaveField("RateLimitPerUser", 5), HaveField("Topic", "2")), "so does a later edit, before the limit ends")
+			Should(And(HaveField("RateLimitPerUser", 5), HaveField("Topic", "2")),
+				"a later edit should also be applied before the limit ends")
 		edit(ctx, other, with(func(s *channelSpec) { s.Topic = new("mine") }))
 		eventuallyReady(ctx, other)
 

@@ -99,7 +99,7 @@ var _ = Describe("A deleted DiscordServer", func() {
 		eventuallyReady(ctx, c)
 		Expect(on(c).Topic).To(Equal("still managed"))
 
-		By("following the message")
+		By("setting the deletionPolicy Retain before the deletion of the dependents")
 		before, hook := on(c), hooks(c)
 		edit(ctx, c, with(func(s *channelSpec) { s.DeletionPolicy = v1alpha1.DeletionPolicyRetain }))
 		edit(ctx, g, func(g *v1alpha1.DiscordGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionPolicyRetain })

@@ -61,9 +61,9 @@ var _ = Describe("Refusals by Discord", func() {
 			b.undisturbed(ctx, func() { editMany(ctx, loop, change) })
 			Expect(b.forbidden()).To(And(BeNumerically(">", 0), BeNumerically("<=", most)))
 		},
-		Entry("a refused topic: at most one call a minute", 5,
+		Entry("a refused topic: at most five calls for all edits", 5,
 			func(s *channelSpec, i int) { s.Topic = new(fmt.Sprintf("topic %d", i)) }),
-		Entry("refused overwrites: one call for each edit, up to the namespace's limit of refusals", tenantRefusals,
+		Entry("refused overwrites: no more calls than the namespace's limit of refusals", tenantRefusals,
 			func(s *channelSpec, i int) {
 				user := fmt.Sprintf("1%017d", i)
 				s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: user, Deny: []v1alpha1.Permission{"SendMessages"}}}

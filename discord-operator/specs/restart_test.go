@@ -86,7 +86,7 @@ var _ = Describe("When the operator starts again", func() {
 	})
 
 	It("as a second process, it is a standby, "+
-		"and becomes the leader at once when the first process stops", func(ctx context.Context) {
+		"and becomes the leader when the first process stops", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.settle(ctx)
 		first := operator.Process()
@@ -95,7 +95,7 @@ var _ = Describe("When the operator starts again", func() {
 		connections := discord.Gateway().Stats().Open
 		m.expectIdle(ctx)
 		writes := operator.Writes(m.ns)
-		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
+		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby should not connect to the Gateway")
 		first.Stop()
 		expectCorrected(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
 		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "no status should change")

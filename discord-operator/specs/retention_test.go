@@ -48,7 +48,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			ready(ctx, s)
 			object := func() client.Object { return kinds[kind](a) }
 
-			By("creating no resource for a new object with Retain")
+			By("creating no resource for a new object with the deletionPolicy Retain")
 			never := object()
 			switch o := never.(type) {
 			case *v1alpha1.DiscordChannel:
@@ -63,7 +63,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			deleteAndWait(ctx, never)
 			Expect(w.edits()).To(BeEmpty())
 
-			By("blocking the deletion of an object that asks for retention later")
+			By("blocking the deletion of an object that asks for retention after its creation")
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },

@@ -78,7 +78,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 			HaveField("Status.Roles", Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: dev}})), "before Discord answers")
 	})
 
-	It("never stands for the role of a DiscordRole in another namespace", func(ctx context.Context) {
+	It("does not stand for the role of a DiscordRole in another namespace", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll), rolesAllowed))
@@ -91,7 +91,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		w.expectIdle(ctx)
 		Expect(w.idsNamed("private")).To(BeEmpty())
 
-		By("creating a role of the name that no DiscordRole manages")
+		By("creating a role with this name, which no DiscordRole manages")
 		own := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		eventuallyReady(ctx, c)
 		Expect(on(c).Overwrites).To(ContainElement(discordtest.Overwrite{ID: own, Allow: view}))

@@ -105,7 +105,8 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.edits()).To(Equal([]string{postRole}))
 	})
 
-	It("is edited by one call with all fields that differ, also after drift", func(ctx context.Context) {
+	It("is edited by one call with all fields that differ, "+
+		"and drift in each field is corrected", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call")
 		ready(ctx, w.server(), r)
@@ -150,7 +151,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.roleOn(r)()).To(And(HaveField("Secondary", BeNil()), HaveField("Color", 0x0000FF)))
 	})
 
-	It("is created again with its members after a user has deleted its role", func(ctx context.Context) {
+	It("gets a new role with the same members after a user has deleted its role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji := w.user("Yuji")
 		r := w.role("on-call", func(s *roleSpec) { s.Members = []v1alpha1.UserID{v1alpha1.UserID(yuji)} })
@@ -441,7 +442,7 @@ var _ = Describe("A role", func() {
 			eventuallyReady(ctx, g)
 		})
 
-	It("in an overwrite's roleRef makes channels and groups wait again after its DiscordRole is deleted, "+
+	It("in an overwrite's roleRef makes channels and groups wait after its DiscordRole is deleted, "+
 		"even if the role is retained", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
@@ -460,14 +461,16 @@ var _ = Describe("A role", func() {
 		r := (&world{ns: "default"}).role("invalid", change)
 		Expect(k8s.Create(ctx, r, client.DryRunAll)).To(MatchError(ContainSubstring(message)))
 	},
-		Entry("a colour by name", func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
-		Entry("a gradient without a colour", func(s *roleSpec) { s.SecondaryColor = new("#000000") }, "needs color"),
+		Entry("a colour's name instead of its digits",
+			func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
+		Entry("a secondaryColor without a color", func(s *roleSpec) { s.SecondaryColor = new("#000000") }, "needs color"),
 		Entry("holographic colours that are not Discord's", func(s *roleSpec) {
 			s.Color, s.SecondaryColor, s.TertiaryColor = new("#000001"), new("#000002"), new("#000003")
 		}, "#A9C9FF"),
 		Entry("a reserved name", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),
-		Entry("white space around a name", func(s *roleSpec) { s.Name = " a" }, "white space"),
-		Entry("a member by name", func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
+		Entry("white space before a name", func(s *roleSpec) { s.Name = " a" }, "white space"),
+		Entry("a member's name instead of the id",
+			func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
 		Entry("too many members", func(s *roleSpec) {
 			for i := range 101 {
 				s.Members = append(s.Members, v1alpha1.UserID(strconv.Itoa(1000000+i)))

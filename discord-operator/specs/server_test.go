@@ -42,7 +42,7 @@ var _ = Describe("A DiscordServer", func() {
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Normal Adopted"))
 		Eventually(ctx, func() []string { return operator.Writes(w.ns) }).
 			Should(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}),
-				"what a request has changed shows before it is in the audit log")
+				"the API server shows a write before its audit log has the write")
 	})
 
 	It("is printed by kubectl with id, name and readiness, like its groups and channels", func(ctx context.Context) {
@@ -249,7 +249,7 @@ var _ = Describe("A DiscordServer", func() {
 		})
 
 		It("waits for channels that its settings refer to, "+
-			"and follows them when they are created again", func(ctx context.Context) {
+			"and refers to the new channel after a user deletes a channel", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.SystemChannelRef = &v1alpha1.ChannelReference{Name: "welcome"}
 				s.Spec.RulesChannelRef, s.Spec.PublicUpdatesChannelRef = s.Spec.SystemChannelRef, s.Spec.SystemChannelRef
@@ -294,7 +294,7 @@ var _ = Describe("A DiscordServer", func() {
 	})
 
 	Describe("that is deleted", func() {
-		It("leaves the server on Discord with everything in it", func(ctx context.Context) {
+		It("leaves the server on Discord unchanged, with the bot as a member", func(ctx context.Context) {
 			s := w.server()
 			ready(ctx, s)
 			deleteAndWait(ctx, s)

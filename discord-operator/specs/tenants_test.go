@@ -108,7 +108,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		Expect(w.idsNamed("a-alerts")).To(BeEmpty())
 		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "namespaces without the right do not count")
 
-		By("granting the permission")
+		By("allowing all namespaces, first in the group, then in the server")
 		edit(ctx, g, groupAllows(v1alpha1.FromAll))
 		eventuallyReady(ctx, inGroup)
 		Expect(inServer).To(HaveCondition("Degraded", "True", v1alpha1.ReasonNotAllowed), "the server allows nothing yet")
@@ -124,7 +124,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(3))
 		w.expectInSync(ctx, inGroup, inServer, own, inOwnGroup, s, g)
 
-		By("withdrawing the permission")
+		By("withdrawing both grants")
 		before := w.edits()
 		edit(ctx, s, serverAllows(v1alpha1.FromSame))
 		edit(ctx, g, groupAllows(v1alpha1.FromSame))
@@ -149,7 +149,7 @@ var _ = Describe("Several namespaces with one DiscordServer", func() {
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(2))
 	})
 
-	It("do not learn whether a server or group exists that they may not use", func(ctx context.Context) {
+	It("do not learn whether a server or group that they may not use exists", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))

@@ -51,7 +51,8 @@ var _ = Describe("The token of a bot", func() {
 		ready(ctx, s)
 	})
 
-	It("is reported when Discord refuses it, and not used again until it changes", func(ctx context.Context) {
+	It("makes the server Degraded if Discord refuses it, "+
+		"after at most two calls, until the token changes", func(ctx context.Context) {
 		inSecret(ctx, "token", "not.a.token-at-all")
 		before := len(discord.Requests())
 		create(ctx, s)

@@ -71,7 +71,7 @@ func expectSetting(ctx context.Context, s setting) {
 	counted := driftCount(ctx, "DiscordChannel", s.field)
 	expectCorrected(ctx, live, byHand)
 	Eventually(ctx, driftCount).WithArguments("DiscordChannel", s.field).
-		Should(Equal(counted+1), "the operator counts when Discord has answered")
+		Should(Equal(counted+1), "the operator counts a correction after Discord has answered")
 
 	sent := []map[string]any{{s.key: s.one}, {s.key: s.another}}
 	edit(ctx, c, with(s.next))
@@ -266,7 +266,8 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).To(ContainSubstring("Connect"))
 	})
 
-	It("is Degraded without a call if the server's boost level does not allow the bitrate", func(ctx context.Context) {
+	It("is Degraded without a write to Discord "+
+		"if the server's boost level does not allow the bitrate", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		bitrate := func(n int32) func(*channelSpec) {
@@ -295,7 +296,8 @@ var _ = Describe("A voice or stage channel", func() {
 	})
 })
 
-var _ = DescribeTable("A channel of a type for communities is Degraded, without a call, if the server is no community",
+var _ = DescribeTable("A channel of a type for communities is Degraded, without a write to Discord, "+
+	"if the server is no community",
 	func(ctx context.Context, kind v1alpha1.ChannelType) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())

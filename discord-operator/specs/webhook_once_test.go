@@ -131,7 +131,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is recovered after a lost create and a restart, "+
+	It("is recovered after a crash of the operator during the create, "+
 		"although its name in the spec has changed", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
@@ -148,7 +148,8 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 	})
 
-	It("is not created again after a lost create and a restart while Discord's lists lack it", func(ctx context.Context) {
+	It("is not created again "+
+		"after a crash of the operator during the create while Discord's lists lack it", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)
@@ -202,7 +203,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is never a webhook that another program created with the same bot", func(ctx context.Context) {
+	It("is not a webhook that another program created with the same bot", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		foreign := w.hookOfBot(ctx, late, "alertmanager", "of another program")
@@ -226,7 +227,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		Expect(idsOf(late)()).To(ConsistOf(made))
 	})
 
-	It("is never the webhook of another channel, "+
+	It("is not the webhook of another channel, "+
 		"even if a user writes that webhook's id into the Secret", func(ctx context.Context) {
 		other := w.channel("", "other", withWebhook)
 		ready(ctx, other)

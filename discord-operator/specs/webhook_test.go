@@ -170,7 +170,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook, postChannel, postWebhook}))
 	})
 
-	DescribeTable("waits until the name of its Secret is free, and never adopts a Secret",
+	DescribeTable("waits until the name of its Secret is free, and does not adopt a Secret",
 		func(ctx context.Context, owner []metav1.OwnerReference) {
 			foreign := w.secret("foreign")
 			foreign.OwnerReferences, foreign.StringData = owner, map[string]string{"url": "mine"}
@@ -191,7 +191,7 @@ var _ = Describe("A webhook", func() {
 			UID: "1", Controller: new(true)}}),
 	)
 
-	It("never adopts a Secret that another client creates at the same moment", func(ctx context.Context) {
+	It("does not adopt a Secret that another client creates at the same moment", func(ctx context.Context) {
 		answer, late := make(chan struct{}), w.channel("", "late", withWebhook)
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: discordtest.Hold(answer)})
 		create(ctx, late)

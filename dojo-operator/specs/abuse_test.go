@@ -130,7 +130,7 @@ var _ = Describe("A tenant's objects stay unchanged, and the tenant's new Dojos 
 			Expect(k8s.Create(ctx, namesake)).To(Succeed())
 			eventuallyDegraded(ctx, namesake, corev1api.ReasonNameConflict)
 			Expect(refetch(forged)(ctx)).
-				To(HaveField("GetResourceVersion()", version), "the labels do not make the Secret the Dojo's")
+				To(HaveField("GetResourceVersion()", version), "the operator should not adopt the Secret because of its labels")
 		})
 
 		It("refers to the first tenant's Secret "+

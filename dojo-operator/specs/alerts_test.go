@@ -178,7 +178,7 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 		Eventually(ctx, refetch(routing)).Should(WithTransform(func(*unstructured.Unstructured) any { return content() }, BeNil()))
 	})
 
-	It("follow the spec, are restored after another client's edit, "+
+	It("have objects that follow the spec, are restored after another client's edit, "+
 		"and are deleted when spec.alerts is removed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
@@ -203,7 +203,7 @@ var _ = Describe("A Dojo's alerts on Discord", func() {
 		shared := sharedChannel(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelWithoutWebhook)
-		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "with the channel, Discord would delete its messages")
+		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "Discord would delete the messages of a deleted channel")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 		Expect(refetch(posts)(ctx)).
 			To(haveURL(hookURL("renewed")), "the former channel gets the alerts until the other channel has a webhook")

@@ -47,7 +47,7 @@ var _ = Describe("The API of a Dojo", func() {
 		return k8s.Create(ctx, o)
 	}
 
-	It("has the sample dojo.yaml, which equals the manifest of the first users", func(context.Context) {
+	It("is shown by deploy/samples/dojo.yaml, which equals the first users' manifest", func(context.Context) {
 		sample, err := os.ReadFile("../../deploy/samples/dojo.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sample).To(MatchYAML(firstUsersDojo))
@@ -170,7 +170,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
 	)
 
-	It("accepts as many entries as are allowed in env, limits, requests, nodeSelector, tolerations "+
+	It("accepts the maximum number of entries in env, limits, requests, nodeSelector, tolerations "+
 		"and topologySpreadConstraints", func(ctx context.Context) {
 		full := map[string]any{}
 		Expect(yaml.Unmarshal([]byte(firstUsersDojo), &full)).To(Succeed())

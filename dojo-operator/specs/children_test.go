@@ -57,7 +57,7 @@ var _ = Describe("The children of a Dojo", func() {
 	})
 
 	It("are written once each when a Dojo is created, "+
-		"and not again when another client sets other fields", func(ctx context.Context) {
+		"and not again when another client sets fields that the operator does not set", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		children := []string{
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
@@ -204,7 +204,7 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})
 
-	It("wait until the children of a deleted Dojo of the same name are gone", func(ctx context.Context) {
+	It("are complete only after the children of a deleted Dojo of the same name are gone", func(ctx context.Context) {
 		deleted := runningDojo(ctx, ns)
 		edit(ctx, serviceOf(deleted), func(s *corev1.Service) { s.Finalizers = []string{"example.org/test"} })
 		Expect(k8s.Delete(ctx, deleted)).To(Succeed())
@@ -229,7 +229,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	DescribeTable("never replace an unowned object of the same name, "+
+	DescribeTable("do not replace an unowned object of the same name, "+
 		"such as", func(ctx context.Context, theirs client.Object) {
 		theirs.SetNamespace(ns)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())

@@ -47,7 +47,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Eventually(ctx, refetch(secretOf(dojo))).
 			Should(WithTransform(passwordOf, Equal(rotated)), "the Dojo's Secret should have the new password")
 		Eventually(ctx, runningPods(dojo)).
-			Should(And(HaveLen(2), Not(ContainElements(before[0])), Not(ContainElement(before[1]))),
+			Should(And(HaveLen(2), Not(ContainElement(BeElementOf(before)))),
 				"all pods should be replaced")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
@@ -162,7 +162,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 			Expect(message(dojo, "Degraded")).To(ContainSubstring(corev1api.AllowedNamespacesAnnotation))
 			Expect(k8s.Get(ctx, nameOf(ns, "tokyo-credentials"), &corev1.Secret{})).NotTo(Succeed())
 
-			By("sharing")
+			By("sharing the Secret")
 			edit(ctx, s, func(s *corev1.Secret) {
 				s.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: "team-a, " + ns}
 			})
@@ -171,7 +171,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 			Expect(k8s.Get(ctx, nameOf(ns, own.Name), own)).To(Succeed())
 			Expect(string(own.Data["DB_ENDPOINT"])).To(Equal("pg-rw." + otherNamespace + ".svc"))
 
-			By("sharing no longer, and rotating")
+			By("ending the share, and changing the password in the Secret")
 			edit(ctx, s, func(s *corev1.Secret) {
 				s.Annotations = nil
 				s.Data["password"] = []byte(newPassword())

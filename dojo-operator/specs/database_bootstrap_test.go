@@ -224,7 +224,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.recovery.source", "origin"))
 	})
 
-	It("imports a database once, and never writes the source's password into the Cluster", func(ctx context.Context) {
+	It("imports a database once, and does not write the source's password into the Cluster", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 2)
 		dojo := created(ctx, corev1api.Bootstrap{
 			Import: &corev1api.Import{SourceSecretRef: corev1api.ImportSource{Name: "legacy"}},
@@ -243,7 +243,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsIncomplete)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(`has no port number (1 to 65535) under the key "port"`))
 		absent(ctx, "Cluster", "tokyo-db")
-		By("correcting it, while the source does not answer")
+		By("correcting the port, while the source does not answer")
 		legacy.StringData = map[string]string{"port": "5432"}
 		Expect(k8s.Update(ctx, legacy)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImportFailed)

@@ -87,7 +87,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			HaveKeyWithValue("name", "barman-cloud.cloudnative-pg.io"), HaveKeyWithValue("isWALArchiver", true),
 			HaveKeyWithValue("parameters", map[string]any{"barmanObjectName": "store"}))))
 		Expect(live.GetOwnerReferences()).
-			To(BeEmpty(), "with an owner, the garbage collector would delete it with all its volumes")
+			To(BeEmpty(), "the garbage collector would delete a Cluster that has an owner, with its volumes")
 		Expect(live.GetLabels()).To(HaveKeyWithValue("app.kubernetes.io/instance", "tokyo"))
 		schedule := ofKind("ScheduledBackup", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(schedule), schedule)).To(Succeed())
@@ -106,7 +106,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("updates the Cluster, and corrects its drift", func(ctx context.Context) {
+	It("updates the Cluster when the spec changes, and corrects the Cluster's drift", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Backup = new(int32(2)), nil
@@ -291,7 +291,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-db-first-"))))
 		first := ofKind("Backup", ns, dojo.Status.Database.LastBackup.Name)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(first), first)).To(Succeed())
-		Expect(first.GetOwnerReferences()).To(BeEmpty(), "it outlives the Dojo")
+		Expect(first.GetOwnerReferences()).To(BeEmpty(), "the Backup should outlive the Dojo")
 		writes := len(operator.WritesAtRest(ns))
 		operator.Restart(ctx)
 		Consistently(func() []string { return operator.Writes(ns)[writes:] }).Should(BeEmpty())
@@ -306,7 +306,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		var backups unstructured.UnstructuredList
 		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
 		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
-		Expect(backups.Items).To(HaveLen(1), "CloudNativePG does not repeat a failed one")
+		Expect(backups.Items).To(HaveLen(1), "CloudNativePG does not repeat a failed Backup")
 	})
 
 	It("reports the last and the next backup, and reports no failure while a backup runs", func(ctx context.Context) {
@@ -412,7 +412,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(message(other, "Degraded")).To(ContainSubstring("is reserved for the Cluster of the Dojo tokyo."))
 		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "no Dojo should overwrite the budget")
 
-		By("deleting the Dojo with the Cluster, and making it again")
+		By("deleting the Dojo and its Cluster, and then creating the Dojo again")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
 		eventuallyReady(ctx, other)

@@ -79,7 +79,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Finalizers", BeEmpty()))
 		Eventually(ctx, refetch(passwordSecretOf(dojo))).
-			Should(HaveField("OwnerReferences", BeEmpty()), "with an owner, the garbage collector would delete it")
+			Should(HaveField("OwnerReferences", BeEmpty()), "the garbage collector would delete a Secret that has an owner")
 		eventuallyReady(ctx, dojo)
 		deleted(ctx, dojo)
 		Consistently(ctx,

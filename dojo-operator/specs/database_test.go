@@ -115,7 +115,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
 	})
 
-	It("never adopts another client's Database or Secret of the expected name", func(ctx context.Context) {
+	It("does not adopt another client's Database or Secret of the expected name", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		theirs := ofKind("Database", ns, "tokyo-db")
 		theirs.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "pg"}, "name": "theirs", "owner": "app"}
@@ -166,7 +166,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("annotates the DatabaseRole once, which makes CloudNativePG retry, "+
+	It("annotates the DatabaseRole once, so that CloudNativePG retries, "+
 		"if CloudNativePG could not read the password", func(ctx context.Context) {
 		dojo, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))

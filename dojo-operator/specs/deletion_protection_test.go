@@ -33,7 +33,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		})
 	})
 
-	It("stays when a client deletes it, alone or with all Dojos, "+
+	It("stays when a client deletes it, alone or with the other Dojos of its namespace, "+
 		"until the protection is removed", func(ctx context.Context) {
 		refusal := fmt.Sprintf("The Dojo %s/tokyo is protected by spec.deletionProtection. Remove that protection first: "+
 			`kubectl patch dojos.core.jutsu.com tokyo -n %s --type=merge -p '{"spec":{"deletionProtection":false}}'`, ns, ns)

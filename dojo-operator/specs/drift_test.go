@@ -28,7 +28,8 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		Expect(writes).To(ContainElement(record))
 		writes = slices.DeleteFunc(writes, func(write string) bool { return write == record })
 		Expect(writes).To(HaveEach(HavePrefix("create ")))
-		Expect(writes).To(HaveLen(len(appliedFields)+2), "these, the Secret with the password and the Job, once each")
+		Expect(writes).To(HaveLen(len(appliedFields)+2),
+			"the children in appliedFields, the Secret with the password and the Job, once each")
 
 		password := appliedField{"Secret", "-db", "/metadata/labels/cnpg.io~1reload", "other"}
 		for _, field := range append([]appliedField{password}, appliedFields...) {

@@ -53,7 +53,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 	}
 
 	It("causes one write per object, "+
-		"and no further write when another client sets other fields", func(ctx context.Context) {
+		"and no further write when another client sets fields that the operator does not set", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)

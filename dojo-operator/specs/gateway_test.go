@@ -145,7 +145,7 @@ var _ = Describe("An exposed Dojo", func() {
 				haveMessage("Degraded", And(ContainSubstring("Gateway infra/public (listener https)"),
 					ContainSubstring(refused.Type+"=False ("+refused.Reason+"): "+refused.Message)))))
 			Expect(dojo.Status.Hosts).To(BeEmpty())
-			Expect(dojo).To(HaveCondition("Available", "True", ""), "for clients in the cluster")
+			Expect(dojo).To(HaveCondition("Available", "True", ""), "clients in the cluster should still reach the Dojo")
 		}
 		gatewayAccepts(ctx, dojo)
 		eventuallyReady(ctx, dojo)
@@ -207,7 +207,7 @@ var _ = Describe("An exposed Dojo", func() {
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		edit(ctx, dojo, routed("dojo.example.org"))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonGatewayAPINotInstalled)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind HTTPRoute. Install the Gateway API"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind HTTPRoute, or does not let dojo-operator read it. Install the Gateway API"))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ingressOf(dojo))).To(Succeed(), "the Ingress serves meanwhile")
 		installOptional(ctx)
 		gatewayAccepts(ctx, dojo)

@@ -68,7 +68,8 @@ var _ = Describe("kubectl dojo", func() {
 		return output
 	}
 
-	It("shows a running Dojo by list, status, tree and backups, and writes nothing", func(ctx context.Context) {
+	It("shows a running Dojo with list, status, tree and backups, "+
+		"and causes no write by the operator", func(ctx context.Context) {
 		created(ctx, replicas(2), func(dojo *corev1api.Dojo) { dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} })
 		writes := operator.WritesAtRest(ns)
 		Expect(dojoctl(ctx, "list")).To(MatchRegexp(`tokyo +Ready +Reconciled +2/2 +Postgres 18`))

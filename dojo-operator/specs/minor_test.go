@@ -72,7 +72,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		})
 		Eventually(ctx, refetch(cluster())).Should(has("17.6"))
 
-		By("allowing another version")
+		By("allowing a version that the catalog lacks, and then the reported version")
 		edit(ctx, dojo, func(d *corev1api.Dojo) {
 			d.Annotations = map[string]string{corev1api.MinorUpgradeAnnotation: "17.10"}
 		})
@@ -110,13 +110,13 @@ var _ = Describe("The minor version of Postgres", func() {
 			return k8s.Patch(ctx, after, client.MergeFrom(dojo), client.DryRunAll)
 		}
 		Expect(set("16")).To(MatchError(ContainSubstring("version cannot go down")))
-		Expect(set("18")).To(Succeed(), "the next catalog may have it")
+		Expect(set("18")).To(Succeed(), "a later catalog may have version 18")
 		edit(ctx, dojo, versioned("17", nil))
 		eventuallyReady(ctx, dojo)
 	})
 
 	It("is found after a user lowers a major version that the catalog lacks, "+
-		"before the Cluster exists", func(ctx context.Context) {
+		"if the Cluster does not exist yet", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", versioned("99", nil))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)

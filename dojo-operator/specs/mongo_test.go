@@ -79,7 +79,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Entry("in the key that Percona's operator writes", "geto_rs0_connectionString"),
 	)
 
-	It("gets a URI from the fields of its Secret, "+
+	It("gets a URI that the operator builds from the fields of its Secret, "+
 		"and corrects drift in the copy of the Secret", func(ctx context.Context) {
 		s := source(ns, "pg-app")
 		delete(s.StringData, "uri")

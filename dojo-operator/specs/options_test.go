@@ -95,7 +95,7 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Expect(container.ReadinessProbe).To(And(HaveField("HTTPGet.Path", "/probe/readiness"),
 			HaveField("FailureThreshold", int32(9)), HaveField("InitialDelaySeconds", int32(3))))
 		Expect(pod.ServiceAccountName).To(Equal("web"))
-		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount should decide")
+		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount should decide whether its token is mounted")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
 		// Before the apply, a patch changes the operator's Update entry in managedFields to Apply.

@@ -119,7 +119,7 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
 	// On a busy machine, the operator may write the status of an earlier change only now.
 	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
-		"a plan makes the operator write")
+		"a plan should not make the operator write")
 	applied(ctx, next)
 	*dojo = *next
 	expectPlanned(ctx, report, dojo, before)
@@ -292,7 +292,8 @@ var _ = Describe("kubectl dojo plan", func() {
 		}
 	})
 
-	It("has the user's rights and no others", func(ctx context.Context) {
+	It("names permissions that its user lacks, "+
+		"and plans without Secrets if its user may not read them", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo")
 		applied(ctx, dojo)
@@ -332,7 +333,8 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(output).To(ContainSubstring(`there is no Dojo "tokyo"`))
 	})
 
-	It("shows the changes that another operator flag would make in an existing Dojo", func(ctx context.Context) {
+	It("shows the changes that a new value of the operator's flag --dojo-image "+
+		"would make in an existing Dojo", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo")
 		applied(ctx, dojo)

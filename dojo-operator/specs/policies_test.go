@@ -24,7 +24,7 @@ import (
 var _ = Describe("Children that are rewritten by mutating admission policies", func() {
 	const jobImage = "mirror.example.org/psql:17"
 
-	It("stay as rewritten, and cause no repeated writes, for every kind", func(ctx context.Context) {
+	It("stay as rewritten, and cause no repeated writes", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		// Dry-run writes of this Dojo's children show when the API server applies the policies.
 		earlier := dojoWithEverything(ctx, ns, "kyoto")

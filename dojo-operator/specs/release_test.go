@@ -254,8 +254,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(3))
 	})
 
-	It("never runs twice at the same time, "+
-		"even if the operator is killed, the Job is deleted or the image changes", func(ctx context.Context) {
+	It("does not run twice at the same time "+
+		"when the operator is killed, the Job is deleted or the image changes", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		job := eventuallyOneRelease(ctx, ns, heldImage)
@@ -328,14 +328,14 @@ var _ = Describe("The release step of a Dojo", func() {
 		job := eventuallyOneRelease(ctx, ns, migrateImage)
 		Expect(job.Spec.Template.Spec.Containers[0].Args).To(ContainElement(HavePrefix("--digest=")))
 
-		By("changing the image, and a label")
+		By("changing the image, and a label of a ConfigMap")
 		edit(ctx, dojo, withImage(imageTwo))
 		edit(ctx, indexes, func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} })
 		Eventually(ctx, imageOf(dojo)).Should(Equal(imageTwo))
 		eventuallyReady(ctx, dojo)
 		Expect(releasesCreated(ns)).To(HaveLen(1))
 
-		By("adding a file, whose migration is reported")
+		By("adding a file, whose migration the status reports")
 		operator.Restart(ctx, "--migrate-image=registry.invalid/dojo-migrate:1")
 		edit(ctx, indexes, func(cm *corev1.ConfigMap) { cm.Data["3_more.sql"] = "SELECT 3" })
 		edit(ctx, dojo, withImage(imageOne))
@@ -444,7 +444,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Eventually(ctx, func() []string { return slices.Compact(releasesCreated(ns)) }).Should(HaveLen(2))
 	})
 
-	It("gives a tenant no privilege, no ServiceAccount, no ConfigMap of other namespaces, "+
+	It("lets a tenant set no securityContext, no ServiceAccount and no ConfigMap of another namespace, "+
 		"and does not trust a forged Job", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		object := func(release map[string]any) error {

@@ -61,7 +61,8 @@ var _ = Describe("The rollout of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonScaledToZero))
 	})
 
-	It("reports that the API server refuses a child, and retries after a pause of 15 seconds", func(ctx context.Context) {
+	It("reports that the API server refuses a child, "+
+		"and retries after a pause of about 15 seconds", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
@@ -144,7 +145,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("ends with the deletion of all children", func(ctx context.Context) {
+	It("ends with the deletion of the Dojo's children", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		children := []client.Object{deploymentOf(dojo), serviceOf(dojo), secretOf(dojo), budgetOf(dojo)}
 		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
@@ -158,7 +159,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			To(Succeed(), "the user's Secret is not the operator's to delete")
 	})
 
-	It("has the same result if the operator is killed several times", func(ctx context.Context) {
+	It("leads 20 Dojos to the same state although the operator is killed several times", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		var dojos []*corev1api.Dojo
 		for i := range 20 {

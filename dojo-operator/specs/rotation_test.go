@@ -116,7 +116,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 			Eventually(ctx, refetch(theCluster)).Should(HaveField("GetUID()", Not(BeEmpty())))
 			eventuallyReady(ctx, dojo)
 			Expect(dojo.Status.Database.Login).To(Equal(second))
-			Expect(acts(ctx)).To(Equal(name), "the owner should own its objects")
+			Expect(acts(ctx)).To(Equal(name), "the second login should act as the owner in the new Cluster")
 			By("rotating to the owner's login, and back")
 			for _, login := range []string{name, second} {
 				request(ctx, dojo, "for "+login)

@@ -44,7 +44,8 @@ var _ = Describe("The size of a database", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Size = size })
 	}
 
-	It("sets the fields that the spec leaves out, and never shrinks a volume", func(ctx context.Context) {
+	It("sets the fields that the spec leaves out, "+
+		"and does not shrink the volume when a user lowers the size", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Medium", func(pg *corev1api.PostgresCluster) {
 			pg.Parameters = map[string]corev1api.ParameterValue{"max_connections": "77"}
 		}))

@@ -148,6 +148,7 @@ var _ = Describe("A suspended Dojo", func() {
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
 		Expect(refetch(theCluster)(ctx)).To(asleep)
+		Eventually(ctx, schemaJob(dojo)).Should(BeEmpty(), "the Job of the pending SQL should be deleted")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Suspend, dojo.Spec.Postgres.Cluster.ImageName = false, "registry.example.org/postgresql:17"
 		})

@@ -90,8 +90,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		runs(ctx, 0)
 		Expect(refetch(deploymentOf(dojo))(ctx)).To(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
-		Expect(message(dojo, "Available")).To(Equal("The application is stopped while Postgres in the Cluster " + ns +
-			"/tokyo-db is upgraded to version 17."))
+		Expect(message(dojo, "Available")).To(Equal("The application is stopped until the change of the Cluster " + ns +
+			"/tokyo-db to Postgres 17 has ended."))
 		operator.Restart(ctx) // the new process must continue the upgrade where the old process stopped
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		upgraded(ctx, "17")
@@ -185,7 +185,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		stays(ctx, pg16)
 	})
 
-	It("ignores a reversal while pg_upgrade runs, and serves the new version", func(ctx context.Context) {
+	It("ignores a reversal while pg_upgrade runs, "+
+		"and completes after a user sets the new version again", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		upgrade(ctx, pg17)
@@ -223,7 +224,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			"a Backup should precede each attempt")
 	})
 
-	It("names the Backup to restore when pg_upgrade fails after it has begun to link files", func(ctx context.Context) {
+	It("names the archive and the Backup to restore "+
+		"when pg_upgrade fails after it has begun to link files", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
 		upgrade(ctx, pg17)

@@ -118,7 +118,7 @@ func TestOutcomes(t *testing.T) {
 	before := w.deployment()
 	outcome(deployment(wanted{image: "dojo:3"}))
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
-		t.Error("the cache need not show the last write")
+		t.Error("the Set accepts a cache without the last write")
 	}
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
@@ -181,8 +181,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	}
 	for name, c := range cases {
 		for what, changed := range map[string]*unstructured.Unstructured{
-			"value differs": deployment(wanted{new(int32(5)), "dojo:1", nil, false}),
-			"upgraded":      deployment(wanted{new(int32(3)), "dojo:2", nil, false}),
+			"desired value differs": deployment(wanted{new(int32(5)), "dojo:1", nil, false}),
+			"upgraded":              deployment(wanted{new(int32(3)), "dojo:2", nil, false}),
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()

@@ -72,20 +72,20 @@ func TestWidgetInSync(t *testing.T) {
 
 		"desired value differs":       {ours: set("colour", "blue"), posted: onlyApplied},
 		"desired option differs":      {ours: set("options", object("k", "v", "l", "x")), posted: onlyApplied},
-		"field dropped":               {ours: drop("colour"), posted: upgraded},
-		"option dropped":              {ours: set("options", object("k", "v")), posted: upgraded},
-		"tag dropped":                 {ours: set("tags", list("b")), posted: upgraded},
+		"desired field dropped":       {ours: drop("colour"), posted: upgraded},
+		"desired option dropped":      {ours: set("options", object("k", "v")), posted: upgraded},
+		"desired tag dropped":         {ours: set("tags", list("b")), posted: upgraded},
 		"desired atomic list shorter": {ours: set("order", list("p")), posted: upgraded},
 		"desired atomic list empty":   {ours: set("order", list()), posted: upgraded},
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
-		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
-		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
+		"desired rule dropped":        {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
+		"desired group dropped":       {ours: set("groups", list(object("name", "more"))), posted: upgraded},
 		// This counts as drift, because it looks like a map in which another client changed every
 		// field.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
 		// A field that we do not own yet counts as drift. After a POST, we own the default of size.
-		"field added":                         {ours: set("size", int64(9)), posted: upgraded},
-		"tag added":                           {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
+		"desired field added":                 {ours: set("size", int64(9)), posted: upgraded},
+		"desired tag added":                   {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
 		"field changed, desired list dropped": {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},
 	}
 	for name, c := range cases {

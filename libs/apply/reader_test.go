@@ -53,7 +53,7 @@ func TestGet(t *testing.T) {
 		"absent, deleted by us": {name: "none", expect: func(s *expectations.Set, _ *corev1.ConfigMap) {
 			s.ExpectDeleted(expectations.KeyOf("ConfigMap", school, "none"), "x")
 		}},
-		"the cache has not synced it": {name: "owner", fails: broken, err: broken},
+		"the cache returns an error": {name: "owner", fails: broken, err: broken},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func TestDeploymentInSync(t *testing.T) {
 			drift:  true,
 			writes: []string{applied},
 		},
-		"only annotation of the template changed": {
+		"the only annotation of the pod template changed": {
 			others: func(d *appsv1.Deployment) { d.Spec.Template.Annotations["revision"] = "x" },
 			ours:   usual, drift: true, writes: []string{applied},
 		},
@@ -115,25 +115,25 @@ func TestDeploymentInSync(t *testing.T) {
 			ours:   wanted{nil, "dojo:1", usual.env, true},
 			writes: []string{patched, applied},
 		},
-		"other replicas": {
+		"desired replicas differ": {
 			ours: wanted{new(int32(5)), "dojo:1", usual.env, true}, writes: []string{applied},
 		},
-		"another image": {
+		"desired image differs": {
 			ours: wanted{replicas, "dojo:2", usual.env, true}, writes: []string{patched, applied},
 		},
-		"variable dropped": {
+		"desired variable dropped": {
 			ours: wanted{replicas, "dojo:1", []string{"A"}, true}, writes: []string{patched, applied},
 		},
-		"variable replaced by another": {
+		"desired variable replaced by another": {
 			ours:   wanted{replicas, "dojo:1", []string{"A", "C"}, true},
 			drift:  true,
 			writes: []string{patched, applied},
 		},
-		"all variables dropped": {ours: wanted{replicas, "dojo:1", nil, true}, writes: []string{patched, applied}},
-		"resources dropped": {
+		"all desired variables dropped": {ours: wanted{replicas, "dojo:1", nil, true}, writes: []string{patched, applied}},
+		"desired resources dropped": {
 			ours: wanted{replicas, "dojo:1", usual.env, false}, writes: []string{patched, applied},
 		},
-		"scaled by hand, new image": {
+		"scaled by hand, desired image differs": {
 			others: scaleTo(9),
 			scale:  "kubectl",
 			ours:   wanted{replicas, "dojo:2", usual.env, true},

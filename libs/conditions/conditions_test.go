@@ -273,13 +273,13 @@ func TestWorst(t *testing.T) {
 		issues []Issue
 		want   []Issue
 	}{
-		"none":                                  {nil, nil},
-		"one":                                   {[]Issue{waiting}, []Issue{waiting}},
-		"Degraded before a retried error":       {[]Issue{retried, degraded}, []Issue{degraded}},
-		"Degraded before waiting":               {[]Issue{waiting, degraded}, []Issue{degraded}},
-		"a retried error before waiting":        {[]Issue{waiting, retried}, []Issue{retried}},
-		"the first of two that are equal":       {[]Issue{waiting, other, degraded}, []Issue{other}},
-		"the order of the list does not matter": {[]Issue{degraded, retried, waiting}, []Issue{degraded}},
+		"none":                              {nil, nil},
+		"one":                               {[]Issue{waiting}, []Issue{waiting}},
+		"Degraded before a retried error":   {[]Issue{retried, degraded}, []Issue{degraded}},
+		"Degraded before waiting":           {[]Issue{waiting, degraded}, []Issue{degraded}},
+		"a retried error before waiting":    {[]Issue{waiting, retried}, []Issue{retried}},
+		"the first of two that are equal":   {[]Issue{waiting, other, degraded}, []Issue{other}},
+		"Degraded is the first of the list": {[]Issue{degraded, retried, waiting}, []Issue{degraded}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -339,19 +339,19 @@ func TestResult(t *testing.T) {
 		want   reconcile.Result
 		errs   []error
 	}{
-		"reconciled":                           {},
-		"waiting for a watch":                  {issues: of(wait)},
-		"waiting with a time":                  {issues: of(again), want: after(time.Minute)},
-		"waiting, wrapped":                     {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
-		"degraded does not back off":           {issues: of(wrong)},
-		"degraded with a time":                 {issues: of(late), want: after(time.Hour)},
-		"conflict is retried quietly":          {issues: of(errConflict), want: after(conflictRetry)},
-		"a webhook's conflict backs off":       {issues: of(errDenied), errs: []error{errDenied}},
-		"transient backs off":                  {issues: of(errBroken), errs: []error{errBroken}},
-		"the earliest time":                    {issues: of(late, wait, again), want: after(time.Minute)},
-		"an error takes precedence over times": {issues: of(again, errBroken, late), errs: []error{errBroken}},
-		"an error beside a degraded part":      {issues: of(wrong, errBroken), errs: []error{errBroken}},
-		"all errors":                           {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
+		"reconciled":                             {},
+		"waiting for a watch":                    {issues: of(wait)},
+		"waiting with a time":                    {issues: of(again), want: after(time.Minute)},
+		"waiting, wrapped":                       {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
+		"degraded does not back off":             {issues: of(wrong)},
+		"degraded with a time":                   {issues: of(late), want: after(time.Hour)},
+		"a conflict is retried without an error": {issues: of(errConflict), want: after(conflictRetry)},
+		"a webhook's conflict backs off":         {issues: of(errDenied), errs: []error{errDenied}},
+		"transient backs off":                    {issues: of(errBroken), errs: []error{errBroken}},
+		"the earliest time":                      {issues: of(late, wait, again), want: after(time.Minute)},
+		"an error takes precedence over times":   {issues: of(again, errBroken, late), errs: []error{errBroken}},
+		"an error beside a degraded part":        {issues: of(wrong, errBroken), errs: []error{errBroken}},
+		"all errors":                             {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -396,8 +396,8 @@ func TestRefused(t *testing.T) {
 		"written by another client":           {fmt.Errorf("apply: %w", errConflict), conflict, "409 Conflict"},
 		"a field that another client owns":    {fmt.Errorf("apply: %w", applied), conflict, "409 Conflict"},
 		"created by another client":           {apierrors.NewAlreadyExists(dojos, "tokyo"), passing, "409 Conflict"},
-		"unknown to the API server":           {apierrors.NewUnauthorized("purple"), passing, "401 Unauthorized"},
-		"unknown to a proxy":                  {proxy, passing, "401 Unauthorized"},
+		"a client unknown to the API server":  {apierrors.NewUnauthorized("purple"), passing, "401 Unauthorized"},
+		"a client unknown to a proxy":         {proxy, passing, "401 Unauthorized"},
 		"a namespace that does not exist":     {answer(404, metav1.StatusReasonNotFound), passing, "404 Not Found"},
 		"too many requests":                   {answer(429, "TooManyRequests"), passing, "429 Too Many Requests"},
 		"an internal error of the API server": {answer(500, "InternalError"), passing, "500 Internal Server Error"},
@@ -414,7 +414,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	if Refused(nil) || Conflict(nil) || StatusCode(nil) != 0 || Redacted(nil) != nil {
-		t.Error("no error is no refusal")
+		t.Error("nil counts as a refusal or conflict, or has a status code or text")
 	}
 }
 

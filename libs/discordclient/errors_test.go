@@ -62,11 +62,11 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 		"anti-abuse":                        {403, body("10008", "Unknown Message"), denied, denied, "10008"},
 		"bots not allowed":                  {403, body("20001", "Bots cannot use this endpoint"), denied, denied, "20001"},
 		"bad token":                         {401, body("0", "401: Unauthorized"), badTok, badTok, "401: Unauthorized"},
-		"bad token, coded":                  {401, body("50014", "Invalid authentication token provided"), badTok, badTok, "50014"},
+		"bad token, with a code":            {401, body("50014", "Invalid authentication token provided"), badTok, badTok, "50014"},
 		"bad webhook token":                 {401, body("50027", "Invalid Webhook Token"), gone, gone, "50027"},
 		"500 channels":                      {400, body("30013", "Maximum number of guild channels reached (500)"), limit, limit, "30013"},
 		"15 webhooks":                       {400, body("30007", "Maximum number of webhooks reached (15)"), limit, limit, "30007"},
-		"50 in a category":                  {400, `{"code":50035,"message":"Invalid Form Body","errors":{"parent_id":{"_errors":[{"code":"CHANNEL_PARENT_MAX_CHANNELS","message":"Maximum number of channels in category reached (50)"}]}}}`, limit, limit, "parent_id: Maximum number of channels in category reached (50) [CHANNEL_PARENT_MAX_CHANNELS]"},
+		"50 channels in a category":         {400, `{"code":50035,"message":"Invalid Form Body","errors":{"parent_id":{"_errors":[{"code":"CHANNEL_PARENT_MAX_CHANNELS","message":"Maximum number of channels in category reached (50)"}]}}}`, limit, limit, "parent_id: Maximum number of channels in category reached (50) [CHANNEL_PARENT_MAX_CHANNELS]"},
 		"a bad field":                       {400, `{"code":50035,"message":"Invalid Form Body","errors":{"name":{"_errors":[{"code":"BASE_TYPE_BAD_LENGTH","message":"Must be between 1 and 100 in length."}]},"permission_overwrites":{"0":{"allow":{"_errors":[{"code":7,"message":"no"}]}}}}}`, invalid, invalid, "name: Must be between 1 and 100 in length. [BASE_TYPE_BAD_LENGTH]; permission_overwrites[0].allow: no [7]"},
 		"request too large":                 {400, body("40009", "split"), invalid, invalid, "40009"},
 		"conflict":                          {409, "", limit, limit, "Conflict"},
@@ -143,11 +143,11 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 		after  time.Duration
 		others bool // calls for other channels are sent
 	}{
-		"the longer of header and body": {map[string]string{"Retry-After": "65", "X-RateLimit-Scope": "user"}, `{"retry_after":64.57}`, "user", 65 * time.Second, true},
-		"the body is longer":            {map[string]string{"Retry-After": "1", "X-RateLimit-Scope": "shared"}, `{"retry_after":1.25}`, "shared", 1250 * time.Millisecond, true},
-		"global":                        {map[string]string{"Retry-After": "2", "X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"}, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
-		"global in the body alone":      {nil, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
-		"banned":                        {map[string]string{"Retry-After": "3600"}, `<html>error code: 1015</html>`, "blocked", time.Hour, false},
+		"the header's time is longer": {map[string]string{"Retry-After": "65", "X-RateLimit-Scope": "user"}, `{"retry_after":64.57}`, "user", 65 * time.Second, true},
+		"the body's time is longer":   {map[string]string{"Retry-After": "1", "X-RateLimit-Scope": "shared"}, `{"retry_after":1.25}`, "shared", 1250 * time.Millisecond, true},
+		"global":                      {map[string]string{"Retry-After": "2", "X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"}, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
+		"global in the body alone":    {nil, `{"retry_after":2,"global":true}`, "global", 2 * time.Second, false},
+		"banned":                      {map[string]string{"Retry-After": "3600"}, `<html>error code: 1015</html>`, "blocked", time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"method", "route"}),
 		limitedWait: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "discord_rate_limit_wait_seconds", Help: "Delays of calls because of a rate limit, by its scope.",
+			Name: "discord_rate_limit_wait_seconds", Help: "Delays of calls because of a rate limit, by scope of the limit.",
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 	}

@@ -91,7 +91,7 @@ func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) in
 		p.Note("%s: %s\n", p.Command(), message)
 	}
 	if flags := clusterFlags(cmd); flags != "" && printed.command {
-		p.Note("Add %s to each command above. Without it, kubectl may use another cluster.\n", flags)
+		p.Note("Add %s to each command above. Otherwise, kubectl may use another cluster.\n", flags)
 	}
 	return ExitCode(err)
 }
@@ -160,7 +160,7 @@ func (p *Plugin) addConnection(flags *pflag.FlagSet) {
 	p.flags.AddFlags(flags)
 	shown := map[string]string{
 		"kubeconfig": "the kubeconfig `file`", "context": "the `name` of a context of the kubeconfig",
-		"namespace": "the `name` of the namespace", "as": "the `user` to act as",
+		"namespace": "the `name` of the namespace; by default that of the context", "as": "the `user` to act as",
 		"request-timeout": "the `duration` that a request may take, such as 10s; 0 is no limit",
 	}
 	flags.VisitAll(func(f *pflag.Flag) {

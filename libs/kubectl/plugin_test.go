@@ -14,7 +14,7 @@ import (
 // Without the note, a pasted command could change an object in another cluster.
 func TestPrintedCommandsNeedTheFlagsOfTheCluster(t *testing.T) {
 	t.Parallel()
-	const note = "Add --context=prod --user=jane to each command above. Without it, kubectl may use another cluster.\n"
+	const note = "Add --context=prod --user=jane to each command above. Otherwise, kubectl may use another cluster.\n"
 	for name, c := range map[string]struct {
 		args []string
 		text string

@@ -27,13 +27,13 @@ func TestPoll(t *testing.T) {
 		err  error
 		goes bool
 	}{
-		"no connection":     {&url.Error{Op: "Get", URL: "https://k8s", Err: errors.New("connection refused")}, true},
-		"too many requests": {apierrors.NewTooManyRequests("later", 1), true},
-		"a failure":         {apierrors.NewInternalError(errors.New("etcd")), true},
-		"a timeout":         {apierrors.NewServerTimeout(resource, "get", 1), true},
-		"not found":         {apierrors.NewNotFound(resource, "sendai"), false},
-		"forbidden":         {apierrors.NewForbidden(resource, "sendai", nil), false},
-		"another error":     {errors.New("the backup has failed"), false},
+		"no connection":                       {&url.Error{Op: "Get", URL: "https://k8s", Err: errors.New("connection refused")}, true},
+		"too many requests":                   {apierrors.NewTooManyRequests("later", 1), true},
+		"an internal error of the API server": {apierrors.NewInternalError(errors.New("etcd")), true},
+		"a timeout":                           {apierrors.NewServerTimeout(resource, "get", 1), true},
+		"not found":                           {apierrors.NewNotFound(resource, "sendai"), false},
+		"forbidden":                           {apierrors.NewForbidden(resource, "sendai", nil), false},
+		"another error":                       {errors.New("the backup has failed"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,8 @@ const maxNamespaces = 5000
 func newForbidden() *forbidden {
 	f := &forbidden{namespaces: map[string]bool{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kubernetes_requests_forbidden_total",
-		Help: "Calls that the API server refused with 403, by namespace; empty for cluster-wide calls.",
+		Help: "Calls that the API server refused with 403, by namespace. The label is empty for cluster-wide calls, and " +
+			"for further namespaces after the first 5000.",
 	}, []string{"namespace"})}
 	f.WithLabelValues("") // a series that starts at 0 shows its first increase
 	return f

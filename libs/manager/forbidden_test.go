@@ -34,7 +34,7 @@ func TestRefusedCallsAreCountedByNamespace(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	want := `
-# HELP kubernetes_requests_forbidden_total Calls that the API server refused with 403, by namespace; empty for cluster-wide calls.
+# HELP kubernetes_requests_forbidden_total Calls that the API server refused with 403, by namespace. The label is empty for cluster-wide calls, and for further namespaces after the first 5000.
 # TYPE kubernetes_requests_forbidden_total counter
 kubernetes_requests_forbidden_total{namespace=""} 1
 kubernetes_requests_forbidden_total{namespace="team-a"} 2

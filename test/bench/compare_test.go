@@ -23,7 +23,7 @@ func TestMergeRuns(t *testing.T) {
 	}
 	alone := run(5, 1)
 	if got := mergeRuns([]*report{alone}); got != alone {
-		t.Error("one run is not left as it is")
+		t.Error("a single run is not returned unchanged")
 	}
 	half := reportOf("m") // a run that failed early
 	got := mergeRuns([]*report{run(5, 1), run(2, 3), run(9, 2), half})

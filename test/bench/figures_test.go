@@ -62,7 +62,7 @@ func TestProc(t *testing.T) {
 		t.Errorf("VmRSS is %v, want %v", got, want)
 	}
 	if got := statusBytes(status, "VmSwap"); got != 0 {
-		t.Errorf("what is not there is %v", got)
+		t.Errorf("VmSwap, which the text lacks, is %v, want 0", got)
 	}
 	stat := "4711 (an (odd) name) S 1 4711 4711 0 -1 4194560 9000 0 10 0 150 50 0 0 20 0 9 0 100 1 2 3"
 	if got := statSeconds(stat); got != 2 {
@@ -274,8 +274,8 @@ func TestCallsPerReading(t *testing.T) {
 		want     float64
 		complete bool
 	}{
-		"nothing":                          {},
-		"without a third list of channels": {routes: []string{guild, list, roles, guild, list, roles}},
+		"nothing":                           {},
+		"two lists of channels are too few": {routes: []string{guild, list, roles, guild, list, roles}},
 		"the first and the last reading are cut": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
 			complete: true},
 		"the first call lists the channels": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,

@@ -88,7 +88,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	list(flags, &o.dojos, "dojos", "100,300,1000", "`numbers` of Dojos, one series with each, 1 or more", strconv.Atoi)
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
 	list(flags, &o.channels, "channels", "50,200,490",
-		"`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
+		"`numbers` of Discord channels in one guild, 1 to 490, in groups of 50", strconv.Atoi)
 	list(flags, &o.rolesEach, "roles", "50,248", "`numbers` of Discord roles in one guild, 1 to 248", strconv.Atoi)
 	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
 	list(flags, &o.webhooks, "webhooks", "false,true",
@@ -102,12 +102,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"1 MiB, or a twentieth as many other objects; 20 or more")
 	flags.IntVar(&o.lives, "lives", 60, "how many objects, at least, another tenant creates during each attack, 1 or more")
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat each short measurement, 1 or more")
-	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
+	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; the figures are medians with spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
 		"comma-separated `scenarios` to run; the scenarios that they need run, too (default all): "+
 			strings.Join(scenarios, ", "))
 	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
-		"also profile the API server in load and direct, which costs some percent of its CPU time")
+		"also profile the API server in the scenarios load and direct; this costs some percent of its CPU time")
 	flags.StringVar(&o.out, "out", "",
 		"`file` for the figures (default out/bench/figures.json in the project); profiles go into profiles/ beside it")
 	if err := flags.Parse(args); err != nil {

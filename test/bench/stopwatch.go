@@ -65,7 +65,7 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	panic(failure{fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, err)})
+	panic(failure{fmt.Errorf("only %d of %d objects are in the expected state: %w", len(w.at), w.want, err)})
 }
 
 type spread struct{ p50, p99, total float64 }

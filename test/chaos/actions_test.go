@@ -36,7 +36,7 @@ func TestEveryActionHappens(t *testing.T) {
 		a := s.next()
 		happened[a.kind.name]++
 		if a.slot < 0 || a.slot >= max(1, a.kind.slots) || a.pause < 0 || a.pause > pause {
-			t.Fatalf("%v, pause %v", a, a.pause)
+			t.Fatalf("the slot or the pause of %v is out of range; pause %v", a, a.pause)
 		}
 	}
 	for _, d := range actionKinds {

@@ -78,7 +78,7 @@ func TestDataChecks(t *testing.T) {
 			w.gone[dojoUID].(*corev1api.Dojo).Spec.Postgres.Cluster.Backup.FinalBackup = false
 			k.restorable = nil
 		}, ""},
-		"the final Backup has failed": {func(w *dataWorld, _ *rowsOf) {
+		"a Dojo is deleted with its data although the final Backup has failed": {func(w *dataWorld, _ *rowsOf) {
 			deleteWithData(w)
 			w.custom[0].Object["status"] = map[string]any{"phase": "failed"}
 		}, "dropped without the final backup"},
@@ -113,8 +113,9 @@ func TestDataChecks(t *testing.T) {
 			w.jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Name: "data-0-db-1-major-upgrade"},
 				Status: batchv1.JobStatus{Failed: 1}}}
 		}, "UpgradeFailed"},
-		"a Dojo is Ready with a lower version in its spec": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].Spec.Postgres.Cluster.Version = "14" },
-			"VersionTooLow"},
+		"a Dojo is Ready although its spec has a lower version than its Cluster": {func(w *dataWorld, _ *rowsOf) {
+			w.dojos[0].Spec.Postgres.Cluster.Version = "14"
+		}, "VersionTooLow"},
 		"the operator refuses an upgrade of a Dojo without backups": {func(w *dataWorld, _ *rowsOf) {
 			w.dojos[0].Spec.Postgres.Cluster.Version, w.dojos[0].Spec.Postgres.Cluster.Backup = "17", nil
 			stuck(w, corev1api.ReasonUpgradeNeedsBackup)

@@ -59,18 +59,24 @@ func added(role string) []discordtest.AuditChange {
 func TestGuestWithinItsGrant(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
-		"only granted resources": func(*world) {},
-		"a role is refused": func(w *world) {
+		"the guest has only granted resources": func(*world) {},
+		"the operator refuses the guest's role": func(w *world) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"ManageRoles"}
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Available", "Degraded")
 		},
-		"a deletion waits, because the role would stay on Discord": func(w *world) {
+		"the deletion of the guest's DiscordRole waits, because the role would stay on Discord": func(w *world) {
 			w.guests.roles[0].DeletionTimestamp = now()
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Degraded")
 		},
-		"a user has moved the guest's role": func(w *world) { w.guild.Roles[4].Position = 5; w.dragged = map[string]bool{guestRole: true} },
-		"a user has moved another role":     func(w *world) { w.guild.Roles[3].Position = 0; w.dragged = map[string]bool{handRoleID: true} },
-		"other roles move with the guest's role": func(w *world) {
+		"a user has moved the guest's role": func(w *world) {
+			w.guild.Roles[4].Position = 5
+			w.dragged = map[string]bool{guestRole: true}
+		},
+		"a user has moved a user's role below the guest's role": func(w *world) {
+			w.guild.Roles[3].Position = 0
+			w.dragged = map[string]bool{handRoleID: true}
+		},
+		"the first tenant's role moves when the operator moves the guest's role": func(w *world) {
 			moved := guestEntry(auditRoleUpdate, grade, guestRoleUID)
 			moved.Changes = []discordtest.AuditChange{{Key: "position"}}
 			w.guild.Audit = append(w.guild.Audit, moved)
@@ -81,7 +87,7 @@ func TestGuestWithinItsGrant(t *testing.T) {
 			w.members[guestUser] = nil
 			w.guild.Audit = append(w.guild.Audit, guestEntry(auditRoleDelete, guestRole, guestRoleUID))
 		},
-		"an overwrite names the first tenant's role": func(w *world) {
+		"an overwrite names a role by a name that the guest's role also has": func(w *world) {
 			w.guild.Roles[2], w.guild.Roles[4] = w.guild.Roles[4], w.guild.Roles[2]
 			w.channels[0].Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
 				{Role: "Grade 1", Allow: []v1alpha1.Permission{"ViewChannel"}}}
@@ -112,9 +118,10 @@ func TestGuestBeyondItsGrant(t *testing.T) {
 		change          func(*world)
 		invariant, says string
 	}{
-		"permissions above the ceiling": {func(w *world) { w.guild.Roles[4].Permissions |= discordtest.PermManageRoles },
-			grantInvariant, "above the ceiling"},
-		"a role with a spec above the ceiling is Ready": {func(w *world) {
+		"the guest's role has permissions above the ceiling": {func(w *world) {
+			w.guild.Roles[4].Permissions |= discordtest.PermManageRoles
+		}, grantInvariant, "above the ceiling"},
+		"a DiscordRole is Ready although its spec has permissions above the ceiling": {func(w *world) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"Administrator"}
 		}, grantInvariant, "above the ceiling"},
 		"the guest's role is above the first tenant's role": {func(w *world) { w.guild.Roles[4].Position = 4 }, grantInvariant,
@@ -125,11 +132,13 @@ func TestGuestBeyondItsGrant(t *testing.T) {
 			grantInvariant, guestUser + " has got it"},
 		"the guest's user gets a role of the first tenant": {func(w *world) { w.members[guestUser] = []string{grade} },
 			"Discord is as the specs say", guestUser},
-		"the first tenant's role is given for the guest":     {deed(auditMemberRoles, guestUser, added(grade)...), grantInvariant, grade},
-		"the first tenant's channel is edited for the guest": {deed(11, posts), grantInvariant, posts},
-		"the first tenant's role is edited for the guest": {deed(auditRoleUpdate, grade, discordtest.AuditChange{Key: "name"}),
+		"the operator gives the first tenant's role on behalf of the guest": {deed(auditMemberRoles, guestUser, added(grade)...),
 			grantInvariant, grade},
-		"a user's role is deleted for the guest": {deed(auditRoleDelete, handRoleID), grantInvariant, handRoleID},
+		"the operator edits the first tenant's channel on behalf of the guest": {deed(11, posts), grantInvariant, posts},
+		"the operator edits the first tenant's role on behalf of the guest": {deed(auditRoleUpdate, grade,
+			discordtest.AuditChange{Key: "name"}), grantInvariant, grade},
+		"the operator deletes a user's role on behalf of the guest": {deed(auditRoleDelete, handRoleID),
+			grantInvariant, handRoleID},
 		"the guest's group binds the first tenant's category": {func(w *world) { w.guests.groups[0].Status.GroupID = category },
 			grantInvariant, category},
 		"the guest's role stays without its object": {func(w *world) { w.guests.roles = nil }, grantInvariant, guestRoleUID},

@@ -57,9 +57,10 @@ func TestAbuserGetsNothing(t *testing.T) {
 			entry.Reason = "DiscordChannel " + otherUID + " " + abuser + "/" + refusedName(0)
 			w.guild.Audit = append(w.guild.Audit, entry)
 		}, gets, "299"},
-		"a Dojo is Ready": {func(w *world) { w.abuse.dojos[0].Status.Conditions = ready },
+		"a Dojo is Ready despite the quota": {func(w *world) { w.abuse.dojos[0].Status.Conditions = ready },
 			"everything is reconciled", "ChildRefused"},
-		"a Deployment despite the quota": {func(w *world) { w.abuse.deployments = []*appsv1.Deployment{{}} }, gets, "quota"},
+		"a Deployment exists despite the quota": {func(w *world) { w.abuse.deployments = []*appsv1.Deployment{{}} },
+			gets, "quota"},
 		"an operator writes a Secret with another tenant's credentials": {func(w *world) { w.abuse.dojos[0].Spec.CredentialsRef.Namespace = namespace },
 			gets, "-credentials"},
 		"an operator writes to a forged Secret": {func(w *world) { w.abuse.secrets[1].ManagedFields = ours },

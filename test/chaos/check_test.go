@@ -151,7 +151,7 @@ func TestValidWorlds(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"no change":                           func(*world) {},
 		"a channel is retained by its policy": func(w *world) { deleteChannelObject(w, v1alpha1.DeletionPolicyRetain) },
-		"a channel is retained, because the audit log lost its create": func(w *world) {
+		"a channel is retained, because the audit log lacks its create": func(w *world) {
 			w.channels[0].Status.Matched = true
 			w.guild.Audit[1].Lost = true
 			deleteChannelObject(w, "")
@@ -162,7 +162,7 @@ func TestValidWorlds(t *testing.T) {
 			deleteChannelObject(w, "")
 			w.guild.Webhooks = nil
 		},
-		"a deleted group with a lost create waits for its channels": func(w *world) {
+		"a deleted group, whose status lacks the id of its new category, waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForDependents")
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "201", Name: "Alerts", Type: 4})
@@ -179,7 +179,7 @@ func TestValidWorlds(t *testing.T) {
 			refersToRole(w, "role-5", "")
 			w.channels[0].Status.Conditions = conds("WaitingForRole")
 		},
-		"a user's role is the only match of an interrupted create": func(w *world) {
+		"the operator has edited a user's role, the only match of an interrupted create": func(w *world) {
 			lost := madeFor(auditRoleCreate, handRoleID, otherUID)
 			lost.Lost = true
 			w.guild.Audit = append(w.guild.Audit, lost)
@@ -196,11 +196,11 @@ func TestValidWorlds(t *testing.T) {
 			w.guild.Audit = append(w.guild.Audit, second)
 			w.userRoles["602"], w.userRoles[grade] = w.guild.Roles[4], w.guild.Roles[2]
 		},
-		"a webhook made by hand": func(w *world) {
+		"a user has created a webhook": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
 		},
 		"a channel that a user deleted is created again": func(w *world) { recreateChannel(w, true) },
-		"a group waits for its channels": func(w *world) {
+		"a deleted group waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForDependents")
 		},
@@ -209,11 +209,11 @@ func TestValidWorlds(t *testing.T) {
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
 		},
-		"an abandoned webhook": func(w *world) {
+		"a webhook that no status names stays after its spec has changed": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
 			w.abandoned = map[string]bool{"403": true}
 		},
-		"a channel with a lost create is bound to another object": func(w *world) {
+		"a channel whose create the audit log lacks is bound to another object": func(w *world) {
 			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID)
 			w.guild.Audit[1].Lost = true
 		},
@@ -312,8 +312,9 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		}, "everything is reconciled", "should not be Ready"},
 		"a channel is Ready without its DiscordRole": {func(w *world) { refersToRole(w, "role-5", "") }, "everything is reconciled",
 			"WaitingForRole"},
-		"an overwrite for another role": {func(w *world) { refersToRole(w, "role-0", handRoleID) },
-			"Discord is as the specs say", "overwrites"},
+		"an overwrite on Discord is for another role than in the spec": {func(w *world) {
+			refersToRole(w, "role-0", handRoleID)
+		}, "Discord is as the specs say", "overwrites"},
 		"a role has a wrong name": {func(w *world) { w.guild.Roles[2].Name = "other" }, "Discord is as the specs say", "name is other"},
 		"a role has a wrong color": {role(func(r *v1alpha1.DiscordRole) { color := "#00000A"; r.Spec.Color = &color }),
 			"Discord is as the specs say", "color is 0 and should be 10"},
@@ -338,7 +339,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			"the operator deleted its resource 600"},
 		"the operator deletes a role with the policy Retain": {func(w *world) { removeRole(w, botID); deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
 			"no channel or role is lost", "and not retained"},
-		"roles in the wrong order": {func(w *world) {
+		"roles are in the wrong order": {func(w *world) {
 			first := int32(1)
 			other := w.roles[0].DeepCopy()
 			other.Name, other.UID, other.Spec.Position, other.Status.RoleID = "role-1", otherUID, &first, "602"
@@ -372,7 +373,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"a channel is Ready without its group": {func(w *world) {
 			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
 		}, "everything is reconciled", "should not be Ready"},
-		"a Dojo never becomes Ready": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") },
+		"a Dojo is not Ready": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") },
 			"everything is reconciled", "RollingOut"},
 
 		"a channel has a wrong name": {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say",
@@ -400,7 +401,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			recreateChannel(w, true)
 			w.guild.Audit[1].UserID = botID
 		}, "no channel or role is lost", "the operator deleted its resource 299"},
-		"channels in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
+		"channels are in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
 
 		"an unproven channel stays without its object": {func(w *world) {
 			w.guild.Audit[1].Lost = true
@@ -495,7 +496,7 @@ func expect(t *testing.T, wrong violations, invariant, says string) {
 	t.Helper()
 	if !slices.ContainsFunc(wrong,
 		func(v violation) bool { return v.invariant == invariant && strings.Contains(v.what+v.where, says) }) {
-		t.Errorf("not found: [%s] ... %s; found:\n%s", invariant, says, wrong)
+		t.Errorf("no violation of [%s] contains %q; found:\n%s", invariant, says, wrong)
 	}
 }
 

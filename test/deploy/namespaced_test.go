@@ -143,14 +143,14 @@ func TestNamespaced(t *testing.T) {
 	t.Run("the operator uses kinds that are installed after its start", n.takesUpKinds)
 	t.Run("the alerts of each team's Dojo have a channel of their own", func(t *testing.T) { n.showsAlerts(t, tenants) })
 	t.Run("NetworkPolicies limit the clients of a team's pods", n.confinesTeams)
-	t.Run("the operator reads no Secret of an unwatched namespace", n.readsNoOtherSecret)
+	t.Run("a Dojo may not use a Secret of an unwatched namespace", n.readsNoOtherSecret)
 	t.Run("the garbage collector deletes a Secret that the operator may not delete", n.leavesSecretsToTheGarbageCollector)
 	for _, o := range elsewhere {
 		g.Expect(n.condition(t, o, "Ready")()).
 			To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 	for _, o := range environment.All {
-		t.Run(o.Name+" sends no other requests", func(t *testing.T) { n.expectConfined(t, o) })
+		t.Run(o.Name+" sends requests about its own and the watched namespaces only", func(t *testing.T) { n.expectConfined(t, o) })
 	}
 }
 

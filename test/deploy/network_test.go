@@ -52,8 +52,8 @@ func (n *namespaced) confinesTeams(t *testing.T) {
 		{"the Dojo", dojo, map[int32][]netpol.Peer{
 			http: {dojo, job, instance, joining, neighbour, ingress, prometheus}, anyPort: nil,
 		}},
-		{"its Job", job, map[int32][]netpol.Peer{http: nil, anyPort: nil}},
-		{"its database", instance, map[int32][]netpol.Peer{
+		{"the Dojo's Job", job, map[int32][]netpol.Peer{http: nil, anyPort: nil}},
+		{"the Dojo's database", instance, map[int32][]netpol.Peer{
 			postgresPort: {dojo, job, instance, joining, cnpg}, statusPort: {instance, joining, cnpg},
 			metricsPort: {prometheus}, anyPort: nil,
 		}},

@@ -377,10 +377,10 @@ func TestOverlaysDiffer(t *testing.T) {
 				// Without these objects, an apply would keep the former rights.
 				var role rbacv1.ClusterRole
 				g.Expect(pick(namespaced, "ClusterRole", name, &role)).To(Succeed())
-				g.Expect(role.Rules).To(BeEmpty(), "no right in all namespaces should remain")
+				g.Expect(role.Rules).To(BeEmpty(), "no cluster-wide right should remain")
 				var binding rbacv1.ClusterRoleBinding
 				g.Expect(pick(namespaced, "ClusterRoleBinding", name, &binding)).To(Succeed())
-				g.Expect(binding.Subjects).To(BeEmpty(), "no right in all namespaces should remain")
+				g.Expect(binding.Subjects).To(BeEmpty(), "no cluster-wide right should remain")
 			}
 		})
 	}

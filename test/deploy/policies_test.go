@@ -83,7 +83,7 @@ func TestPolicySamples(t *testing.T) {
 			aDojo("team-a", credentials, "exposure: {hosts: [x.team-b.apps.example.com], ingress: {}}"),
 			"must end with .team-a.apps.example.com",
 		},
-		"another team's domain beside its own": {
+		"a foreign domain beside the team's own": {
 			aDojo("team-a", credentials, "exposure: {ingress: {}, hosts: [x.team-a.apps.example.com, x.example.com]}"),
 			"must end with .team-a.apps.example.com",
 		},
@@ -167,8 +167,8 @@ func TestPolicySamples(t *testing.T) {
 		"a size of the platform":                          {cluster("team-c", "size: Small"), ""},
 		"a size outside the list":                         {cluster("team-c", "size: Large"), "size of spec.postgres.cluster must be one of: Small Medium"},
 		"no size in a namespace with the label for sizes": {cluster("team-c", "storage: {size: 1Gi}"), "size of spec.postgres.cluster must be one of"},
-		"more storage than the size":                      {cluster("team-c", "size: Small, storage: {size: 9Gi}"), "come from its size"},
-		"more instances than the size":                    {cluster("team-c", "size: Small, instances: 3"), "come from its size"},
+		"storage beside a size":                           {cluster("team-c", "size: Small, storage: {size: 9Gi}"), "come from its size"},
+		"instances beside a size":                         {cluster("team-c", "size: Small, instances: 3"), "come from its size"},
 		"parameters of Postgres beside a size": {
 			cluster("team-c", "size: Small, parameters: {max_connections: '9'}"), "come from its size",
 		},
@@ -335,8 +335,8 @@ func TestAdmission(t *testing.T) {
 				"kubernetes.io/service-account.name: default}}\n" + more
 		}
 		tries := map[string]refusal{
-			"the operator's own Secret": {secret("team-a", o.Name, ""), ""},
-			"another client's Secret":   {secret("team-a", "helm", ""), "only its own Secrets"},
+			"a Secret with the operator's label":   {secret("team-a", o.Name, ""), ""},
+			"a Secret with another client's label": {secret("team-a", "helm", ""), "only its own Secrets"},
 			"a Secret with the token of a ServiceAccount": {
 				secret("team-a", o.Name, "type: kubernetes.io/service-account-token"),
 				"only Secrets of the type",

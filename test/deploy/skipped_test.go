@@ -79,17 +79,17 @@ func TestSuitesThatAChangeCannotAffectAreSkipped(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"another file has changed":      {change: func(s *scratch) { s.write("other.txt", "second"); s.commit() }, want: skipped},
-		"another file is new":           {change: func(s *scratch) { s.write("new.txt", ""); s.commit() }, want: skipped},
-		"another file is not committed": {change: func(s *scratch) { s.commit(); s.write("other.txt", "second") }, want: skipped},
-		"an input has changed":          {change: func(s *scratch) { s.write("input.txt", "second"); s.commit() }, want: runs},
-		"an input is not committed":     {change: func(s *scratch) { s.commit(); s.write("input.txt", "second") }, want: runs},
+		"a file outside the inputs has changed":      {change: func(s *scratch) { s.write("other.txt", "second"); s.commit() }, want: skipped},
+		"a file outside the inputs is new":           {change: func(s *scratch) { s.write("new.txt", ""); s.commit() }, want: skipped},
+		"a file outside the inputs is not committed": {change: func(s *scratch) { s.commit(); s.write("other.txt", "second") }, want: skipped},
+		"an input has changed":                       {change: func(s *scratch) { s.write("input.txt", "second"); s.commit() }, want: runs},
+		"an input is not committed":                  {change: func(s *scratch) { s.commit(); s.write("input.txt", "second") }, want: runs},
 		"an input is new": {change: func(s *scratch) {
 			s.write(".ci/inputs", "#!/bin/sh\necho new.txt\n")
 			s.commit()
 			s.write("new.txt", "")
 		}, want: runs},
-		"a file was deleted": {change: func(s *scratch) { s.git("rm", "--quiet", "other.txt"); s.commit() }, want: runs},
+		"a file outside the inputs was deleted": {change: func(s *scratch) { s.git("rm", "--quiet", "other.txt"); s.commit() }, want: runs},
 		"the last landing is HEAD": {change: func(s *scratch) { s.commit() },
 			landed: func(string) string { return "HEAD" }, want: runs},
 		"the last landing is unknown": {change: func(s *scratch) { s.commit() },

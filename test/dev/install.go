@@ -118,8 +118,8 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 	case o.keepKinds:
 		say(out, "Removed. The kinds stay, with %d objects that no operator reconciles now.", len(users))
 	default:
-		say(out, "Removed. Databases and Discord objects that were retained still exist, as Clusters of CloudNativePG "+
-			"and on Discord.")
+		say(out, "Removed. Retained databases still exist, as Clusters of CloudNativePG. Retained channels, categories "+
+			"and roles still exist on Discord.")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds b
 			return fmt.Errorf("delete %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	say(out, "%s: %d objects deleted", o.Name, deleted)
+	say(out, "%s: %d objects of make install deleted", o.Name, deleted)
 	content, err := t.content(ctx, o.Namespace)
 	if err != nil {
 		return err

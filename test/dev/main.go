@@ -69,15 +69,17 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := environment.Flags("dev", help, out)
 	flags.StringVar(&o.context, "context", "", "`name` of the kubectl context; naming it confirms it")
 	flags.BoolVar(&o.keepKinds, "keep-kinds", false,
-		"uninstall: the CustomResourceDefinitions stay, and with them all objects of these kinds")
-	flags.StringVar(&o.namespaces, "watch-namespaces", "", "run: comma-separated `namespaces` to watch; by default all")
+		"make uninstall: the CustomResourceDefinitions stay, and with them all objects of these kinds")
+	flags.StringVar(&o.namespaces, "watch-namespaces", "",
+		"make dev: comma-separated `namespaces` to watch; by default all")
 	flags.BoolVar(&o.simulateDiscord, "simulate-discord", false,
-		"run: start a simulated Discord on this machine, and use it instead of the real one")
+		"make dev: start a simulated Discord on this machine, and use it instead of the real one")
 	flags.StringVar(&o.discordListen, "discord-listen", "",
-		"run: `host:port` of the simulated Discord, which pods have to reach for its webhooks; "+
+		"make dev: `host:port` of the simulated Discord, which pods have to reach to post to its webhooks; "+
 			"by default this machine's address and port 8065")
-	flags.StringVar(&o.dojoArgs, "dojo-args", "", "run: further `flags` of dojo-operator, separated by spaces")
-	flags.StringVar(&o.discordFlags, "discord-args", "", "run: further `flags` of discord-operator, separated by spaces")
+	flags.StringVar(&o.dojoArgs, "dojo-args", "", "make dev: further `flags` of dojo-operator, separated by spaces")
+	flags.StringVar(&o.discordFlags, "discord-args", "",
+		"make dev: further `flags` of discord-operator, separated by spaces")
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		o.command, args = args[0], args[1:]
 	}
@@ -90,9 +92,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.keepKinds && o.command != "uninstall":
-		return nil, errors.New("--keep-kinds is a flag of uninstall only")
+		return nil, errors.New("only make uninstall takes --keep-kinds")
 	case o.command != "run" && (o.namespaces+o.discordListen+o.dojoArgs+o.discordFlags != "" || o.simulateDiscord):
-		return nil, fmt.Errorf("%s does not take the flags of the command run; see --help", o.command)
+		return nil, fmt.Errorf("make %s takes neither --watch-namespaces, --simulate-discord, --discord-listen, --dojo-args "+
+			"nor --discord-args: only make dev takes them", o.command)
 	case o.discordListen != "" && !o.simulateDiscord:
 		return nil, errors.New("--discord-listen requires --simulate-discord")
 	}

@@ -34,9 +34,9 @@ func TestParse(t *testing.T) {
 		"":                               `"" is none of install, dependencies, run, uninstall`,
 		"destroy":                        `"destroy" is none of`,
 		"install now":                    `unexpected argument "now"`,
-		"install --keep-kinds":           "--keep-kinds is a flag of uninstall only",
-		"install --simulate-discord":     "install does not take the flags of the command run",
-		"uninstall --watch-namespaces=a": "uninstall does not take the flags of the command run",
+		"install --keep-kinds":           "only make uninstall takes --keep-kinds",
+		"install --simulate-discord":     "make install takes neither --watch-namespaces, --simulate-discord",
+		"uninstall --watch-namespaces=a": "make uninstall takes neither --watch-namespaces, --simulate-discord",
 		"run --discord-listen=:8065":     "--discord-listen requires --simulate-discord",
 		"run --unknown":                  "flag provided but not defined",
 	} {

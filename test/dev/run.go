@@ -241,6 +241,7 @@ func (s *session) next() {
 		say(s.out, "  # Write your bot's token into FILE, and your server's id into deploy/samples/discord/server.yaml:")
 		say(s.out, "  kubectl create secret generic discord-bot --from-file=token=FILE")
 	}
+	say(s.out, "  # Create groups and channels on Discord, then a Dojo with its own Postgres (needs make dependencies):")
 	say(s.out, "  kubectl apply -f deploy/samples/discord/server.yaml -f deploy/samples/discord/groups.yaml "+
 		"-f deploy/samples/discord/channels.yaml")
 	say(s.out, "  kubectl apply -f deploy/samples/dojo-postgres.yaml")

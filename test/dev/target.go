@@ -138,11 +138,11 @@ func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]
 	if as == nil {
-		return fmt.Errorf("the context %s has no user", t.context)
+		return fmt.Errorf("the context %s names no user of the kubeconfig; choose another context", t.context)
 	}
 	if as.Impersonate != "" {
-		return fmt.Errorf("the user of the context %s impersonates %s already; take a context of your own user",
-			t.context, as.Impersonate)
+		return fmt.Errorf("the user of the context %s already impersonates %s; choose a context whose user "+
+			"impersonates nobody", t.context, as.Impersonate)
 	}
 	as.Impersonate = user
 	return clientcmd.WriteToFile(*c, path)

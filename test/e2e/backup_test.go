@@ -73,7 +73,8 @@ spec:
 		Expect(w.runDocumented(ctx, "backups.md", "What can I restore, and how do I take a backup now?", "sapporo")).
 			To(And(ContainSubstring(first), MatchRegexp(`Backup sapporo-\d+: completed`)))
 		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))
-		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first), "one by the schedule")
+		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first),
+			"a Backup of the schedule should follow")
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		last, next := d.Status.Database.LastBackup, d.Status.Database.NextBackup
@@ -135,7 +136,8 @@ spec:
 			d, err := w.dojo(ctx, "sapporo")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(d.Status.Database.LastBackup.Time.Time).To(BeTemporally(">", written))
-		}).WithTimeout(eventually).Should(Succeed(), "a Backup after the write, which archives the WAL until then")
+		}).WithTimeout(eventually).Should(Succeed(),
+			"a Backup should complete after the write, because it archives the WAL of the write")
 		began := time.Now()
 		w.runDocumented(ctx, "restore.md", "Beside the Dojo (point-in-time recovery)", "sapporo",
 			"02:45", moment.Format("2006-01-02T15:04:05.000000Z07:00"))

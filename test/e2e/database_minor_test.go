@@ -49,7 +49,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		w.apply(ctx, hakone(window(3*time.Hour)))
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(5*time.Minute).
 			Should(HaveField("Status.Database", HaveValue(And(HaveField("NewerVersion", newer),
-				HaveField("NewerVersionAt.Time", BeTemporally(">", time.Now()))))), "it is announced")
+				HaveField("NewerVersionAt.Time", BeTemporally(">", time.Now()))))), "the status should announce the newer version")
 		Expect(w.psql(ctx, "hakone", "hakone-db-rw", "SHOW server_version")).To(HavePrefix(former))
 
 		w.visit(ctx, "hakone")

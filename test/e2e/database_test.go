@@ -22,7 +22,7 @@ import (
 
 const maxOutage = 30 * time.Second
 
-var _ = Describe("A database of three instances, one of them a synchronous standby,",
+var _ = Describe("A database of three instances with one synchronous standby",
 	Label("database"), Ordered, Serial, func() {
 		var w *world
 		const naha = `
@@ -101,7 +101,7 @@ spec:
 				Eventually(ctx, w.dojo).WithArguments("naha").WithTimeout(eventually).
 					Should(HaveField("Status.Database", HaveValue(HaveField("Login", login))))
 				w.awaitReady(ctx, "naha")
-				Expect(w.podsOf(ctx, "naha")).To(And(HaveLen(2), Not(ContainElements(before))), "all pods are new")
+				Expect(w.podsOf(ctx, "naha")).To(And(HaveLen(2), Not(ContainElement(BeElementOf(before)))), "all pods are new")
 				Expect(w.dojo(ctx, "naha")).To(HaveField("Status.Database", HaveValue(HaveField("FormerLogin", BeEmpty()))))
 				Expect(w.addWeapon(ctx, "naha", "as "+login+began.String(), "Cursed Tool")).To(Succeed())
 				visits, err := w.visits(ctx, "naha")

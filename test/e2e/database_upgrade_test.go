@@ -155,7 +155,8 @@ spec:
 		Expect(w.addWeapon(ctx, "toji", "1", "Playful Cloud")).To(Succeed())
 	}, NodeTimeout(installing))
 
-	It("backs up before and after, and a second Dojo restores the data of the former version", func(ctx SpecContext) {
+	It("is preceded and followed by a backup, "+
+		"and a second Dojo restores the data of the former version", func(ctx SpecContext) {
 		began := time.Now()
 		w.patch(ctx, "toji", `{"spec":{"postgres":{"cluster":{"version":"17",
 			"backup":{"plugin":{"parameters":{"serverName":"toji-db-17"}}}}}}}`)

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("Dojos of the first users, with the credentials that a Cluster of CloudNativePG writes",
+var _ = Describe("Dojos of the first users with the credentials of a CloudNativePG Cluster",
 	Ordered, ContinueOnFailure, longest, func() {
 		var w *world
 
 		BeforeAll(func(ctx SpecContext) {
 			w = newWorld(ctx, "first-users")
 			w.joinDiscord(ctx, FirstUsersGuild)
-			step("apply all at the same time, one of the Dojos broken on purpose")
+			step("apply the Cluster, a Dojo and a broken Dojo at the same time")
 			w.apply(ctx, `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster
@@ -77,7 +77,7 @@ spec:
 			step("new pods with the new password replace the former pods")
 			changed := time.Now()
 			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(eventually).
-				Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
+				Should(And(HaveLen(3), Not(ContainElement(BeElementOf(before)))), "all pods are new")
 			measured("a changed password: three new pods after %s", time.Since(changed))
 			w.awaitReady(ctx, "tokyo-jujutsu-high")
 			Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())

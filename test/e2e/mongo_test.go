@@ -136,7 +136,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		began := time.Now()
 		w.writeMongoSecret(ctx, rotated)
 		Eventually(ctx, w.podsOf).WithArguments("osaka").WithTimeout(eventually).
-			Should(And(HaveLen(2), Not(ContainElements(before))), "all pods are new")
+			Should(And(HaveLen(2), Not(ContainElement(BeElementOf(before)))), "all pods are new")
 		w.awaitReady(ctx, "osaka")
 		visits, err := w.visits(ctx, "osaka")
 		Expect(err).NotTo(HaveOccurred())

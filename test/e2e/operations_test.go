@@ -35,7 +35,7 @@ var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func
 		w.changeSlowMode(ctx)
 	}, NodeTimeout(6*time.Minute))
 
-	It("scales with kubectl and with an autoscaler", func(ctx SpecContext) {
+	It("scales by its scale subresource and by an autoscaler", func(ctx SpecContext) {
 		w.scale(ctx, "kyoto", 1)
 		w.awaitReplicas(ctx, "kyoto", "1/1")
 		w.apply(ctx, `
@@ -85,7 +85,7 @@ spec:
 		}
 		Expect(refused).To(BeNumerically(">", 0), "the budget should refuse an eviction at least once")
 		Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "kyoto") }).WithTimeout(eventually).
-			Should(And(HaveLen(len(before)), Not(ContainElements(before))), "all pods are new")
+			Should(And(HaveLen(len(before)), Not(ContainElement(BeElementOf(before)))), "all pods are new")
 		w.awaitReady(ctx, "kyoto")
 		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", failures.Failures), "the field Last has the last failure")
 	}, SpecTimeout(5*time.Minute))
@@ -98,7 +98,7 @@ spec:
 		}
 		for _, o := range environment.All {
 			Eventually(ctx, leader).WithArguments(o).
-				Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
+				Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another pod should take over from the leader of "+o.Name)
 		}
 		w.expectReconciled(ctx)
 	}, SpecTimeout(5*time.Minute))

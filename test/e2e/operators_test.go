@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-var _ = Describe("The operators in their pods", func() {
+var _ = Describe("A deployed operator", func() {
 	for _, o := range environment.All {
-		It(o.Name+" runs under pod security restricted, and serves its metrics only to clients that may read them",
+		It("("+o.Name+") runs under pod security restricted, and serves its metrics only to clients that may read them",
 			func(ctx SpecContext) {
 				namespace := &corev1.Namespace{}
 				Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())

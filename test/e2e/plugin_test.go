@@ -55,7 +55,7 @@ func (w *world) expectPluginReaches(ctx context.Context, dojo string, weapons in
 	address := openedAt.FindString(string(open.Out.Contents()))
 	Eventually(ctx, func() (string, error) { return get(ctx, address+"/weapon") }).Should(ContainSubstring(`"id"`))
 	open.Interrupt()
-	Eventually(ctx, open).Should(gexec.Exit(0), "Ctrl-C ends it")
+	Eventually(ctx, open).Should(gexec.Exit(0), "Ctrl-C should end the command")
 
 	w.kubectlDojo(ctx, "logs", dojo, "--tail=5") // the log may be empty
 	Expect(w.kubectlDojo(ctx, "logs", dojo, "postgres", "--tail=5")).NotTo(BeEmpty())

@@ -94,7 +94,7 @@ data: {SERVICE: weapons, SERVICEFILE: /etc/postgres/pg_service.conf}
 	It("serves with its former pods and is not Ready when a probe fails", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"probes":{"readiness":{"path":"/no-such-page"}}}}`)
 		Eventually(ctx, w.metricsOfNewest).WithArguments("sendai").WithTimeout(eventually).
-			Should(ContainSubstring(`code="404"`), "the new pod is probed there")
+			Should(ContainSubstring(`code="404"`), "the kubelet should probe the new pod at this path")
 		Expect(w.condition(ctx, "sendai", "Ready")).To(HavePrefix("False "))
 		Expect(w.condition(ctx, "sendai", "Available")).To(HavePrefix("True "))
 		w.patch(ctx, "sendai", `{"spec":{"probes":null}}`)

@@ -28,7 +28,8 @@ import (
 
 // The deployed operators stop first, because `make dev` requires that.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
-	It("runs the page's commands, and gets an alert and its resolved message in Discord", func(ctx SpecContext) {
+	It("runs the page's commands, "+
+		"and gets an alert and its resolved message in the simulated Discord", func(ctx SpecContext) {
 		for _, o := range environment.All {
 			runOperators(ctx, o, 0)
 			DeferCleanup(func(ctx SpecContext) { runOperators(ctx, o, 2) }, NodeTimeout(eventually))

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-var _ = Describe("A Dojo with a release step under load", Label("database"), Ordered, Serial, func() {
+var _ = Describe("A Dojo under load with a release step", Label("database"), Ordered, Serial, func() {
 	var w *world
 	BeforeAll(func(ctx SpecContext) {
 		w = newWorld(ctx, "release")

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-var _ = Describe("Two teams that share one Discord server, as in the sample", longest, func() {
+var _ = Describe("Two teams of the sample that share one Discord server", longest, func() {
 	It("see the alerts of their own Dojos only", func(ctx SpecContext) {
 		platform := newWorld(ctx, "platform")
 		a, b := &team{newWorld(ctx, "team-a"), "nagoya-jujutsu-high"}, &team{newWorld(ctx, "team-b"), "osaka-jujutsu-high"}
@@ -50,7 +50,7 @@ var _ = Describe("Two teams that share one Discord server, as in the sample", lo
 			t.expectMentions(ctx)
 		}
 
-		step("the teams' NetworkPolicies, which this node does not enforce, allow what has just worked")
+		step("the NetworkPolicies of team a, which this node does not enforce, refuse connections of team b")
 		a.expectConfined(ctx, b)
 	}, SpecTimeout(2*eventually))
 })
@@ -166,6 +166,6 @@ func applyTenants(ctx context.Context, worlds map[string]*world) {
 			}
 		}
 		Eventually(ctx, func() error { return manifests.Apply(ctx, k8s, objects) }).
-			Should(Succeed(), "once Kubernetes has counted what the quotas bound")
+			Should(Succeed(), "the apply should succeed once Kubernetes has counted the objects in the quotas")
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-var _ = Describe("The former releases of the operators", func() {
+var _ = Describe("The former release", func() {
 	for _, o := range environment.All {
-		It(o.Name+" can still be built", func(ctx SpecContext) {
+		It("of "+o.Name+" can still be built", func(ctx SpecContext) {
 			Expect(formerOperator(ctx, o)).NotTo(BeNil())
 		}, SpecTimeout(eventually))
 	}

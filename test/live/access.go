@@ -26,7 +26,7 @@ func access(ctx context.Context, b *bot, guild string) (user, name string, err e
 		case err != nil:
 			return nil, err
 		case r.status == http.StatusUnauthorized:
-			return nil, errors.New("the token is refused")
+			return nil, errors.New("the API refuses the bot's token; check --token-file")
 		case !r.ok():
 			return nil, fmt.Errorf("%s cannot be read: status %d. Is the bot a member of the server %s?", what, r.status, guild)
 		}

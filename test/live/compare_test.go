@@ -18,17 +18,19 @@ func TestCompare(t *testing.T) {
 		expected, real recording
 		want           []string // rows of the table
 	}{
-		"equal": {recording{get: {statusField: "200", "name": `"a"`}}, recording{get: {statusField: "200", "name": `"a"`}}, nil},
+		"the recordings are equal": {recording{get: {statusField: "200", "name": `"a"`}},
+			recording{get: {statusField: "200", "name": `"a"`}}, nil},
 		"a value differs in two steps": {
 			recording{get: {statusField: "200", "nsfw": "true"}, again: {statusField: "200", "nsfw": "true"}},
 			recording{get: {statusField: "200", "nsfw": "false"}, again: {statusField: "200", "nsfw": "false"}},
 			[]string{"`nsfw` | `true` | `false` | create (alerts), edit (alerts)"}},
-		"a field that one side lacks": {recording{get: {statusField: "200"}}, recording{get: {statusField: "200", "icon": "null"}},
+		"the expected recording lacks a field": {recording{get: {statusField: "200"}},
+			recording{get: {statusField: "200", "icon": "null"}},
 			[]string{"`icon` | `(absent)` | `null` | create (alerts)"}},
 		"an error instead of an object": {
 			recording{get: {statusField: "200", "name": `"a"`}}, recording{get: {statusField: "403", "code": "50001"}},
 			[]string{"`(status)` | `200` | `403` | create (alerts)", "`code` | `(absent)` | `50001` | create (alerts)"}},
-		"a call that was not made": {recording{get: {statusField: "200", "name": `"a"`}}, recording{},
+		"the real recording lacks a call": {recording{get: {statusField: "200", "name": `"a"`}}, recording{},
 			[]string{"`(status)` | `200` | `(not made)` | create (alerts)"}},
 		"a missing entry is one row": {
 			recording{get: {statusField: "200", "entry": present, "entry.id": "string"}}, recording{get: {statusField: "200"}},

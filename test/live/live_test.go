@@ -161,7 +161,7 @@ func TestPlan(t *testing.T) {
 	d.CreateChannelByHand(simulated.guild, discordtest.Channel{Name: "jutsu-live-0123abcd-alerts"})
 	text, err = plan()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(text).To(MatchRegexp(`Earlier runs have left these objects. Delete them by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
+	g.Expect(text).To(MatchRegexp(`These objects are of other runs. If no other run is in progress, delete them by hand: jutsu-live-0123abcd-alerts \([0-9]+\)\n$`))
 
 	for _, r := range before.roles {
 		if r.Name == "operator" {
@@ -176,7 +176,7 @@ func TestPlan(t *testing.T) {
 
 	g.Expect(os.WriteFile(file, []byte("another-token"), 0o600)).To(Succeed())
 	_, err = plan()
-	g.Expect(err).To(MatchError("the token is refused"))
+	g.Expect(err).To(MatchError("the API refuses the bot's token; check --token-file"))
 	for _, request := range d.Requests() {
 		g.Expect(request.Route).To(HavePrefix("GET "))
 	}

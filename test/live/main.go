@@ -21,9 +21,10 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-const help = `Compares a Discord with discordtest. In the bot's server it creates a category, channels in it, a webhook
-and a role, all with a unique name, by the real operator on a Kubernetes API of this machine. It changes nothing else,
-and removes all of it at the end, also after an error or Ctrl-C. The differences are a table in Markdown.
+const help = `Compares a Discord with discordtest, the simulated Discord of the tests. In the bot's server it creates
+a category, channels in it, a webhook and a role, all with a unique name, by the real operator on a Kubernetes API of
+this machine. It changes nothing else, and removes all of it at the end, also after an error or Ctrl-C. The differences
+are a table in Markdown.
 
 Usage: make discord-live TOKEN_FILE=bot.token SERVER_ID=1401681709430341704 [API_URL=https://...] [ARGS="flags"]`
 
@@ -130,7 +131,8 @@ func plan(ctx context.Context, o *options, out io.Writer) error {
 		"objects begin with\njutsu-live- and a random number. The run changes no other object, and deletes its objects at "+
 		"the end, also after Ctrl-C.")
 	if len(left) > 0 {
-		_, _ = fmt.Fprintln(out, "Earlier runs have left these objects. Delete them by hand:", strings.Join(left, ", "))
+		_, _ = fmt.Fprintln(out, "These objects are of other runs. If no other run is in progress, delete them by hand:",
+			strings.Join(left, ", "))
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func (s *stage) tenantForgesMetrics(t *testing.T) {
 	}}}
 	maps.Copy(target, s.limits(t, "tokyo-jujutsu-high"))
 	s.prometheus.scrape(t, target)
-	t.Run("raises and silences no alert", s.alertsIgnoreTenant)
-	t.Run("fills no Prometheus", s.floodIsDropped)
+	t.Run("alert rules do not read the tenant's series", s.alertsIgnoreTenant)
+	t.Run("Prometheus drops a scrape with too many series", s.floodIsDropped)
 }
 
 func (s *stage) rules(t *testing.T) (all []rule) {
@@ -90,7 +90,7 @@ func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {
 		return s.prometheus.series(t.Context(), `{__name__="dojo_condition", `+own+`, exported_namespace="default"}`)
-	}).WithTimeout(waitLimit).ShouldNot(BeEmpty(), "what the tenant forges is scraped")
+	}).WithTimeout(waitLimit).ShouldNot(BeEmpty(), "the forged series are scraped")
 	for _, rule := range s.rules(t) {
 		if rule.Query == "vector(1)" {
 			continue // the query of a recording rule with a constant

@@ -93,7 +93,7 @@ func (d discordFacts) description() string {
 	if d.page != "" {
 		return d.address() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
-	return d.address() + " is the REAL one. At its end, this run deletes what it has created there, " +
+	return d.address() + " is on the REAL Discord. At its end, this run deletes what it has created there, " +
 		"except retained objects."
 }
 

@@ -176,7 +176,7 @@ func TestRealDiscordOnce(t *testing.T) {
 	p := startPlayground(t, append(s.flags, "--once")...)
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 	g.Expect(string(p.Out.Contents())).To(And(
-		ContainSubstring("is the REAL one"), ContainSubstring("All samples are Ready"),
+		ContainSubstring("is on the REAL Discord"), ContainSubstring("All samples are Ready"),
 		MatchRegexp(`Deleting what this run has created on Discord .*: `+
 			`#kyoto-alerts \(http://127\.0\.0\.1:\d+/channels/\d+/\d+\), .*category "Staff room"`),
 		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("Retained on Discord")),

@@ -52,7 +52,8 @@ func dojoHints(f facts) []hint {
 			`kubectl patch secret dojo-app --type=json -p '[{"op":"remove","path":"/data/host"}]'`,
 			`kubectl patch secret dojo-app -p '{"stringData":{"host":"dojo-rw"}}'`,
 		}},
-		{"Request what is not possible; it is refused at once, or the Dojo is Degraded until you correct it:", []string{
+		{"Request a blank title, which the API server refuses. Request a MongoDB, which makes the Dojo Degraded, because " +
+			"the Secret is for Postgres. Then request Postgres again:", []string{
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title":" "}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"}}'`,
@@ -63,7 +64,7 @@ func dojoHints(f facts) []hint {
 			grantMetrics("metrics", "dojo-operator"),
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.MetricsURL() + " | grep ^dojo_",
 		}},
-		{"See the database of sendai-jujutsu-high, rotate its password, and add a second instance; " +
+		{"See the database of sendai-jujutsu-high, rotate its password, and add a second Postgres instance; " +
 			"a stand-in plays CloudNativePG:",
 			[]string{
 				"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",

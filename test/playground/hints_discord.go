@@ -26,7 +26,7 @@ func discordHints(f facts) []hint {
 	}
 	all = append(all, byHand(f.server)...)
 	return append(all, []hint{
-		{"Set a name that Discord would silently change; the message proposes another one:", []string{
+		{"Request a name that Discord would silently change; the API server refuses it, and proposes a valid name:", []string{
 			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name":"Kyoto Alerts!"}}'`,
 		}},
 		{"Export everything on Discord as manifests:", []string{exportCommand(f)}},
@@ -57,14 +57,13 @@ func byHand(d discordFacts) []hint {
 		return "/channels/$(kubectl get discordchannel " + name + " -o jsonpath='{.status.channelId}')"
 	}
 	return []hint{
-		{"Change on Discord by hand what the operator manages (watch " + d.page +
-			"); the drift is corrected within a second:", []string{
+		{"Change the topic of a channel on Discord by hand, and delete another channel there (watch " + d.page +
+			"); the operator corrects both within a second:", []string{
 			as("PATCH", channel("tokyo-alerts"), `-H "Content-Type: application/json" -d '{"topic":"nonsense"}' `),
 			as("DELETE", channel("principals"), ""),
 		}},
-		{"Count the calls that Discord has received; when nothing changes, there are none:", []string{
-			"curl -s " + d.page + "/calls",
-		}},
+		{"Count the calls that Discord has received; while nothing changes, the operator makes some only once an hour:",
+			[]string{"curl -s " + d.page + "/calls"}},
 	}
 }
 

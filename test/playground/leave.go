@@ -36,7 +36,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	}
 	objects, err := s.onDiscord(ctx)
 	if err != nil {
-		return fmt.Errorf("what is left on Discord is unknown, see the server: %w", err)
+		return fmt.Errorf("it is unknown what this run has left on Discord; look at the server there: %w", err)
 	}
 	deleted, kept := byPolicy(objects)
 	if len(objects) == 0 {

@@ -141,7 +141,7 @@ func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
 	p := startPlayground(t, "--once", "--timeout=1ns")
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
-		ContainSubstring("not Ready after 1ns"),
+		ContainSubstring("not all samples are Ready after 1ns"),
 		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // this Dojo's database starts late
 		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*`+
 			`the last lines of \S+/discord-operator.log:\n.*INFO`),

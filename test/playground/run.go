@@ -64,7 +64,7 @@ Both operators run, on Kubernetes with %d fake nodes, a stand-in for CloudNative
 Their logs: %s
 Changes are printed here. Ctrl-C stops everything and cleans up.`, s.options.nodes, d.name(), s.logs)
 	screen.pin(fmt.Sprintf(`
-What to do next, in another terminal: the tour of docs/learn/tutorial.md, or the commands of the file.
+What to do next, in another terminal: follow the tour of docs/learn/tutorial.md, or run the commands of the file below.
 
     Things to try:    %s
     Page of Discord:  %s
@@ -93,7 +93,8 @@ func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.D
 		case <-ctx.Done():
 			return false, environment.ErrInterrupted
 		case <-deadline:
-			return false, fmt.Errorf("not Ready after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), s.tails())
+			return false, fmt.Errorf("not all samples are Ready after %s:\n%s%s", timeout,
+				strings.Join(complaints(rows, err), "\n"), s.tails())
 		case <-tick.C:
 		}
 	}

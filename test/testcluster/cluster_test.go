@@ -60,14 +60,14 @@ func TestEverything(t *testing.T) {
 			t.Errorf("version %s, but major.minor is %s", version.GitVersion, prefix)
 		}
 	})
-	t.Run("an idle cluster writes nothing", func(t *testing.T) { testIdle(t, cluster) })
+	t.Run("an idle cluster writes nothing for 11 seconds", func(t *testing.T) { testIdle(t, cluster) })
 	t.Run("a Deployment becomes available on the nodes and is deleted", func(t *testing.T) { testDeployment(t, client) })
 	t.Run("a pod with an image of .invalid stays in ImagePullBackOff", func(t *testing.T) { testImagePull(t, client) })
-	t.Run("an autoscaler keeps its minimum", func(t *testing.T) { testAutoscaler(t, client) })
+	t.Run("an autoscaler scales a Deployment up to the minimum", func(t *testing.T) { testAutoscaler(t, client) })
 	t.Run("the API server serves custom resources, the garbage collector deletes them", func(t *testing.T) { testCustomResource(t, cluster, client) })
 	t.Run("RBAC limits a ServiceAccount", func(t *testing.T) { testServiceAccount(t, cluster, client) })
 	t.Run("killed components restart with their data", func(t *testing.T) { testRestart(t, cluster, client) })
-	t.Run("logs can be kept", func(t *testing.T) {
+	t.Run("KeepLogs copies the logs of the components and the audit log", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "logs")
 		if err := cluster.KeepLogs(dir); err != nil {
 			t.Fatal(err)
@@ -295,7 +295,7 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 			}
 		}
 		if err := cluster.Kill(component); err != nil {
-			t.Errorf("killing what is down: %v", err)
+			t.Errorf("killing a component that has ended: %v", err)
 		}
 		if err := cluster.Restart(ctx, component); err != nil {
 			t.Fatal(err)

@@ -130,7 +130,7 @@ func TestLinks(t *testing.T) {
 		rendered := templated(t, o, load(t, o), values)
 		if links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1); links != nil ||
 			strings.Contains(rendered.Manifest, "runbook_url") {
-			t.Errorf("%s links to %v without an address", o.Name, links)
+			t.Errorf("%s links to %v, although docsURL is not set", o.Name, links)
 		}
 		values["docsURL"] = base
 		rendered = templated(t, o, load(t, o), values)

@@ -112,11 +112,11 @@ func TestInstall(t *testing.T) {
 	for _, o := range operators {
 		i := &installation{operator: o, cluster: cluster, admin: admin}
 		t.Run(o.Name, func(t *testing.T) {
-			t.Run("it is installed, and its notes work", i.isInstalled)
+			t.Run("Helm installs the chart and prints its notes", i.isInstalled)
 			t.Run("an upgrade to the same chart changes nothing", i.isUnchanged)
 			t.Run("an upgrade enables the chart's options", i.isUpgraded)
-			t.Run("an uninstall keeps its kinds", i.isUninstalled)
-			t.Run("it takes over objects that kubectl has applied", i.takesOver)
+			t.Run("an uninstall keeps only the chart's kinds", i.isUninstalled)
+			t.Run("an install takes over objects that kubectl has applied", i.takesOver)
 		})
 	}
 }
@@ -157,7 +157,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))
 	g.Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement(HavePrefix("--watch-namespaces=")))
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
-		g.Expect(i.exists(t, rbac, kind, "", i.Name)).To(BeFalse(), "no right in all namespaces should remain")
+		g.Expect(i.exists(t, rbac, kind, "", i.Name)).To(BeFalse(), "no cluster-wide right should remain")
 	}
 	for _, team := range []string{"team-a", "team-b"} {
 		g.Expect(i.exists(t, rbac, "Role", team, i.Name)).To(BeTrue())

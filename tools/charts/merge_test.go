@@ -67,7 +67,7 @@ rules:
   - delete
   {{- end }}
   - get`},
-		"one value adds and another removes": {"x: 1", []string{"x: 1\ny: 2", "x: 1"}, `
+		"one value adds a key, and another removes it": {"x: 1", []string{"x: 1\ny: 2", "x: 1"}, `
 x: 1
 {{- if and .Values.a (not .Values.b) }}
 y: 2

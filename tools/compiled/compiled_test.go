@@ -35,8 +35,8 @@ func TestTotalSize(t *testing.T) {
 		total         int64
 		repeats       []string
 	}{
-		"the same packages": {compilations(t, false, old, imports), compilations(t, false, old, imports), false, 3, nil},
-		"more packages":     {compilations(t, false, old), compilations(t, false, old, imports), false, 3, nil},
+		"the same packages":                     {compilations(t, false, old, imports), compilations(t, false, old, imports), false, 3, nil},
+		"the second build has one more package": {compilations(t, false, old), compilations(t, false, old, imports), false, 3, nil},
 		"a library in two versions is compiled twice, and so is its importer": {
 			compilations(t, false, old, imports), compilations(t, false, newer, imports), false, 6,
 			[]string{"example.test/user v2.0.0", "example.test/lib v1.0.0 v1.1.0"},

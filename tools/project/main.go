@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "proxy":
 		n, err := modules.Proxy(ctx, c, here, *folder)
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%d versions. Next: GOPROXY=file://%s,https://proxy.golang.org GONOSUMDB=%s/*\n", n, *folder, here.Repo)
+			_, err = fmt.Fprintf(out, "Wrote %d versions of modules. Next, run go with GOPROXY=file://%s,https://proxy.golang.org GONOSUMDB=%s/*\n", n, *folder, here.Repo)
 		}
 		return err
 	case "relocate":
@@ -88,7 +88,7 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 		return err
 	}
 	if changed != "" {
-		return fmt.Errorf("tags are made of a commit, and this is not committed:\n%s", changed)
+		return fmt.Errorf("tags are made of a commit: first commit these changes:\n%s", changed)
 	}
 	r, err := modules.Plan(ctx, c, here, operators, version)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestRelocation(t *testing.T) {
 	checkForms(t, c, furtherAddress)
 	commit(t, c, "move")
 	relocate(elsewhere, otherRegistry, "^0 files changed")
-	t.Run("it builds", func(t *testing.T) { checkBuilds(t, c) })
+	t.Run("the moved project builds", func(t *testing.T) { checkBuilds(t, c) })
 	if err := refused(t, c); err == nil || !strings.Contains(err.Error(), "contains ") {
 		t.Errorf("a move to a place that a file already names: %v", err)
 	}

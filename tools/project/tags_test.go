@@ -116,7 +116,7 @@ func checkSource(t *testing.T, c git.Clone) {
 		t.Errorf("a tag is checked out: %t, %v", tagged, err)
 	}
 	if _, err := modules.Plan(t.Context(), c, place(t, c), modules.Operators, "v9.0.0"); err == nil {
-		t.Error("tags of a tag's commit are accepted")
+		t.Error("a tag's commit may get further tags")
 	}
 }
 
@@ -145,7 +145,7 @@ func TestUsers(t *testing.T) {
 		"GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off", "GOMODCACHE=" + filepath.Join(folder, "cache"), "GOBIN=" + filepath.Join(folder, "bin"),
 		"GOFLAGS=-trimpath -modcacherw", // -modcacherw lets t.TempDir remove the module cache
 	}
-	t.Run("a program with a client of the API", func(t *testing.T) {
+	t.Run("a program requires the tagged API module", func(t *testing.T) {
 		program := t.TempDir()
 		text, err := os.ReadFile(filepath.Join(c.Root, "docs", "examples", "list-dojos", "main.go"))
 		if err != nil {
@@ -175,7 +175,7 @@ func TestUsers(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the sums of a tag's commit", func(t *testing.T) {
+	t.Run("the go.sum files of a tag's commit are complete", func(t *testing.T) {
 		show(t, c, "checkout", "--quiet", "dojo-operator/v0.1.0")
 		for _, m := range append(slices.Clone(modules.Operators), "libs/apply", "libs/discordclient", "test/environment") {
 			golang(t, filepath.Join(c.Root, m), env, "mod", "verify")

@@ -104,7 +104,7 @@ func TestFormer(t *testing.T) {
 		}, version: "v0.1.0", commit: "c"},
 		"the baseline is missing": {before: func(h history) { h.pin(lost) },
 			refused: `this clone lacks the commit "` + lost + `" of .ci/baseline, which dojo-operator is compared with: ` +
-				"`git fetch --unshallow --tags` brings it"},
+				"fetch it by `git fetch --tags`, or in a shallow clone by `git fetch --unshallow --tags`"},
 		"the baseline is missing, and not needed": {before: func(h history) {
 			h.pin(lost)
 			h.run("tag", dojo+"/v0.1.0", h.at("b"))

@@ -123,9 +123,9 @@ func TestImage(t *testing.T) {
 					}
 				})
 			}
-			t.Run("the SBOMs", func(t *testing.T) { checkSBOMs(t, o, b, index) })
+			t.Run("the SBOMs name a dependency and are pushed", func(t *testing.T) { checkSBOMs(t, o, b, index) })
 			t.Run("the binary prints its version", func(t *testing.T) { checkVersion(t, o, found["linux/"+runtime.GOARCH]) })
-			t.Run("the archive", func(t *testing.T) { checkArchive(t, o, b) })
+			t.Run("the archive has the image alone", func(t *testing.T) { checkArchive(t, o, b) })
 		})
 	}
 }

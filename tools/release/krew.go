@@ -19,10 +19,10 @@ var krewTexts = map[string][2]string{
 		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +
 			"credentials, backs up, restores, upgrades and suspends with one command each. It runs with your\n" +
 			"rights and no others.\n"},
-	"kubectl-discord": {"Plan and export Discord servers as manifests",
-		"Shows what an apply of DiscordServer, DiscordGroup, DiscordChannel and DiscordRole objects would\n" +
-			"change on Discord, and prints an existing server as manifests. It needs no cluster, and writes\n" +
-			"nothing.\n"},
+	"kubectl-discord": {"Show, plan and export Discord servers",
+		"Shows Discord servers and what is wrong with their objects, shows what an apply of manifests would\n" +
+			"change on Discord, and prints an existing server as manifests. Only undelete changes something. It\n" +
+			"runs with your rights and no others.\n"},
 }
 
 func krewManifest(l location.Location, tag, version string, all []plugin) (name, text string, err error) {

@@ -60,8 +60,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	dryRun := flags.Bool("dry-run", false, "check and build all, push it to a registry on loopback, sign and verify it there; tag nothing")
 	var sign signing
 	flags.StringVar(&sign.Cosign, "cosign", filepath.Join("bin", "cosign"), "the `program` cosign, which signs releases")
-	flags.StringVar(&sign.Key, "key", "", "`file` with the private key that signs, whose password is in COSIGN_PASSWORD")
-	flags.StringVar(&sign.Identity, "identity", "", "`regular expression` of the identity, as of a workflow, that signs without a key")
+	flags.StringVar(&sign.Key, "key", "", "`file` with the private key that signs releases; its password is in the environment variable COSIGN_PASSWORD")
+	flags.StringVar(&sign.Identity, "identity", "", "`regular expression` of the identity that signs without a key, such as the identity of a workflow")
 	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of the OpenID Connect issuer of the identity")
 	folder := flags.String("folder", "",
 		"`folder` for the image and its bills of materials (default out/image/OPERATOR), or for the former release")

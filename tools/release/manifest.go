@@ -54,7 +54,7 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 	if repository, digest, _ := withoutTag(image); !strings.Contains(string(text), "image: "+repository+"@"+digest) {
 		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
 	}
-	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side "+
+	return fmt.Appendf(nil, "# %s %s. Install this version, or replace an older version by it: kubectl apply --server-side "+
 		"-f install.yaml\n%s", operator, o.Version, text), nil
 }
 
@@ -100,7 +100,7 @@ func kustomization(o imageOptions, from, image string) ([]byte, error) {
 func withoutTag(image string) (repository, digest string, err error) {
 	repository, digest, ok := strings.Cut(image, "@")
 	if !ok {
-		return "", "", fmt.Errorf("the image %q has no digest: a tag may mean something else tomorrow", image)
+		return "", "", fmt.Errorf("the image %q has no digest, and a tag can move to another image: give it as NAME@sha256:...", image)
 	}
 	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
 		repository = repository[:colon]

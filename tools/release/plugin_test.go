@@ -179,7 +179,7 @@ func TestKrew(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a project without an address has none", func(t *testing.T) {
+	t.Run("a project without an address gets no Krew manifest", func(t *testing.T) {
 		folder := t.TempDir()
 		if err := writeKrew(folder, location.Location{Repo: "example.com/operators"}, releaseOptions{}, []plugin{{}}); err != nil {
 			t.Fatal(err)

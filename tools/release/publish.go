@@ -168,7 +168,7 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 		return "", tags, err
 	}
 	if len(changed) > 0 {
-		return "", tags, fmt.Errorf("a release is made of a commit, and this is not committed:\n%s", strings.Join(changed, "\n"))
+		return "", tags, fmt.Errorf("a release is made of a commit: first commit these changes:\n%s", strings.Join(changed, "\n"))
 	}
 	changelog, err := os.ReadFile(filepath.Join(r.root, o.Operator, "CHANGELOG.md"))
 	if err != nil {
@@ -191,7 +191,7 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 		return "", tags, err
 	}
 	if newest := strings.TrimPrefix(last, o.Operator+"/"); last != "" && semver.Compare(o.Version, newest) <= 0 {
-		return "", tags, fmt.Errorf("%s is not newer than %s, which is released", o.Version, newest)
+		return "", tags, fmt.Errorf("%s is not newer than %s, which is released: take a higher version", o.Version, newest)
 	}
 	return text, tags, checkCompat(ctx, r, out, o.Operator, o.tag())
 }

@@ -164,12 +164,12 @@ func TestRefusedReleases(t *testing.T) {
 		"an incomplete version":                    {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
 		"no registry":                              {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
 		"a version that the changelog lacks":       {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
-		"uncommitted changes":                      {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
+		"uncommitted changes":                      {before: func(p *project) { p.write("new", "") }, o: wanted, want: "first commit these changes:\n?? new"},
 		"released from this clone":                 {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
 		"an old version":                           {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
 		"released from another clone":              {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
 		"a breaking change since the last release": {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "has a breaking change since dojo-operator/v0.1.0"},
-		"a breaking change since an older release": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
+		"a breaking change since the release before a prerelease": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)

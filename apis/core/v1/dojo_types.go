@@ -186,7 +186,7 @@ type DojoSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !(e.name in ['DB_ENDPOINT', 'DB_PORT', 'DB_NAME', 'DB_USER', 'DB_PASS', 'DB_READONLY_ENDPOINT', 'DOJO_ACCOUNT_ID', 'DOJO_TITLE']))",message="DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID and DOJO_TITLE are set by the operator"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !(e.name in ['DB_ENDPOINT', 'DB_PORT', 'DB_NAME', 'DB_USER', 'DB_PASS', 'DB_READONLY_ENDPOINT', 'DOJO_ACCOUNT_ID', 'DOJO_TITLE']))",message="DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID and DOJO_TITLE are set by the operator: remove them from env"
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) <= 253 && size(e.?value.orValue('')) <= 8192)",message="a variable has a name of at most 253 and a value of at most 8192 characters: put more into a ConfigMap or Secret, and name its key in valueFrom"
 	// +kubebuilder:validation:XValidation:rule="self.map(e, size(e.?value.orValue(''))).sum() <= 32768",message="the values have at most 32768 characters together: put more into a ConfigMap or Secret, and name its key in valueFrom"
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.?valueFrom.?configMapKeyRef.?name.orValue('')) <= 512 && size(e.?valueFrom.?configMapKeyRef.?key.orValue('')) <= 512 && size(e.?valueFrom.?secretKeyRef.?name.orValue('')) <= 512 && size(e.?valueFrom.?secretKeyRef.?key.orValue('')) <= 512 && size(e.?valueFrom.?fieldRef.?apiVersion.orValue('')) <= 512 && size(e.?valueFrom.?fieldRef.?fieldPath.orValue('')) <= 512 && size(e.?valueFrom.?resourceFieldRef.?containerName.orValue('')) <= 512 && size(e.?valueFrom.?resourceFieldRef.?resource.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?volumeName.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?path.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?key.orValue('')) <= 512)",message="a name, key or path in valueFrom has at most 512 characters"
@@ -247,7 +247,7 @@ type DojoSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="the name of an annotation has at most 317 characters, and its value at most 4096"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own: remove them"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of

@@ -58,7 +58,7 @@ type IngressExposure struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="the name of an annotation has at most 317 characters, and its value at most 4096"
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('jutsu.com/') && !key.startsWith('core.jutsu.com/'))",message="annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('jutsu.com/') && !key.startsWith('core.jutsu.com/'))",message="annotations that begin with jutsu.com/ or core.jutsu.com/ are the operator's own: remove them"
 	// +kubebuilder:validation:XValidation:rule="!('kubernetes.io/ingress.class' in self)",message="name the class in className, not in the annotation kubernetes.io/ingress.class"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -125,7 +125,7 @@ type Monitoring struct {
 	// cannot be replaced.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('core.jutsu.com/'))",message="labels of app.kubernetes.io and core.jutsu.com are the operator's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('core.jutsu.com/'))",message="labels of app.kubernetes.io and core.jutsu.com are the operator's own: remove them"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="the name of a label has at most 317 characters, and its value at most 63"
 	Labels map[string]string `json:"labels,omitempty"`
 }

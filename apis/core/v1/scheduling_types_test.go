@@ -14,7 +14,7 @@ import (
 
 // The API server prunes fields that our types lack. Without this test, a field that Kubernetes
 // adds to its own types would be lost silently.
-func TestSchedulingTypesAreThoseOfKubernetes(t *testing.T) {
+func TestSchedulingTypesHaveTheFieldsOfKubernetes(t *testing.T) {
 	t.Parallel()
 	alike(t, "affinity", reflect.TypeFor[corev1api.Affinity](), reflect.TypeFor[corev1.Affinity]())
 	alike(t, "spread", reflect.TypeFor[corev1api.TopologySpreadConstraint](), reflect.TypeFor[corev1.TopologySpreadConstraint]())

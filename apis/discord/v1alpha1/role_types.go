@@ -28,7 +28,7 @@ type DiscordRoleSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self && self != ''",message="must not begin or end with white space, which Discord removes"
-	// +kubebuilder:validation:XValidation:rule="self != '@everyone' && self != '@here'",message="must not be a name that Discord reserves"
+	// +kubebuilder:validation:XValidation:rule="self != '@everyone' && self != '@here'",message="must not be @everyone or @here, which Discord reserves"
 	Name string `json:"name"`
 
 	// color of the names of the role's members, 7 characters such as "#E67E22".

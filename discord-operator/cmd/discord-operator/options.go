@@ -30,7 +30,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator", flag.ContinueOnError)
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
-		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+		"`URL` of Discord's API, or of a server that is compatible with it; for Discord, the operator connects only to the "+
+			"host of this URL and, if that is discord.com, to gateway.discord.gg")
 	flags.IntVar(&o.perSecond, "discord-calls-per-second", discordclient.DefaultPerSecond,
 		"the most calls that each bot makes per second, 1 to 50; a value below 50, Discord's limit, leaves calls "+
 			"for another program with the same bot")
@@ -48,7 +49,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"tolerates that Discord's clock is behind by four times this value, at most one minute")
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long a Ready object stays Ready while the operator cannot ask Discord whether the object still matches its "+
-			"spec; 0s to 24h")
+			"spec; 0s to 24h, and 0s means not at all")
 	flags.IntVar(&o.workers, "concurrency", 16, "how many objects of each kind are reconciled at once; at least 1")
 	flags.BoolVar(&o.selectors, "namespace-selectors", false,
 		"whether to read the labels of all Namespaces, so that selectors such as spec.allowedNamespaces.selector work; "+

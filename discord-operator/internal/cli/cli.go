@@ -35,7 +35,8 @@ func (c *Connection) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.TokenFile, "token-file", "",
 		"`file` with the bot's token; by default the token is in the environment variable "+TokenVariable)
 	flags.StringVar(&c.APIURL, "discord-api-url", discordclient.DefaultAPIURL,
-		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+		"`URL` of Discord's API, or of a server that is compatible with it; for Discord, the command connects only to the "+
+			"host of this URL and, if that is discord.com, to gateway.discord.gg")
 }
 
 var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)

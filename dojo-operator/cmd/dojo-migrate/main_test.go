@@ -152,9 +152,9 @@ func TestMigrate(t *testing.T) {
 		}
 	})
 	got, err := migrate(first, "--digest="+migrations.DigestOf(first))
-	expect("again", "2 2_index", got, err)
+	expect("a second run", "2 2_index", got, err)
 	if _, err := migrate(first, "--digest=other"); err == nil || !strings.Contains(err.Error(), "the migration files have changed") {
-		t.Errorf("other files: %v", err)
+		t.Errorf("a digest of other files: %v", err)
 	}
 
 	more := map[string]string{"1_tables.sql": up1("weapons"), "2_index.sql": up1("curses"), "10_last.sql": up1("schools")}

@@ -27,7 +27,7 @@ func (s *session) newBackups() *cobra.Command {
 	var format kubectl.Output
 	cmd := s.forWorld("backups", "Show what can be restored: spans of time, and backups",
 		`Shows the points in time to which the database of a Dojo can be restored, and the result of each of its backups.
-Times are in UTC. The exit code is 3 if nothing can be restored.`,
+Times are in UTC. The exit code is 3 if kubectl dojo restore cannot restore the database.`,
 		func(_ context.Context, w *world.World) error {
 			if w.Unreadable(kinds.Backup) {
 				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)

@@ -134,7 +134,7 @@ func TestNothingIsWrittenWithoutConsent(t *testing.T) {
 				t.Errorf("%s, want %q", got, c.problem)
 			}
 			if writes := s.Writes(); len(writes) > 0 {
-				t.Errorf("it has written %v", writes)
+				t.Errorf("the command has written %v", writes)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestBackupOfAHibernatedCluster(t *testing.T) {
 		advice    string
 	}{
 		"of a suspended Dojo": {true, []metav1.ManagedFieldsEntry{byUs}, "First resume the Dojo: kubectl dojo resume sendai -n team-a"},
-		"of a resumed Dojo":   {false, []metav1.ManagedFieldsEntry{byUs}, "The operator will resume it: see kubectl dojo status sendai -n team-a"},
+		"of a resumed Dojo":   {false, []metav1.ManagedFieldsEntry{byUs}, "The operator will resume it, unless the Dojo is paused: see kubectl dojo status sendai -n team-a"},
 		"hibernated by a user": {false, nil, "First resume the Cluster: " +
 			"kubectl annotate clusters.postgresql.cnpg.io sendai-db -n team-a cnpg.io/hibernation-"},
 	} {
@@ -219,7 +219,7 @@ func TestBackupOfAHibernatedCluster(t *testing.T) {
 				}
 			}
 			if writes := s.Writes(); len(writes) > 0 {
-				t.Errorf("it has written %v", writes)
+				t.Errorf("the command has written %v", writes)
 			}
 		})
 	}
@@ -267,11 +267,11 @@ func TestMeaning(t *testing.T) {
 		t.Error(diff)
 	}
 	if isSuspended(apitest.Sendai()) || !isReady(apitest.Sendai()) || isReady(apitest.Sendai(apitest.Lost)) {
-		t.Error("wrong states")
+		t.Error("isSuspended or isReady is wrong")
 	}
 	asleep := apitest.Set(metav1.Condition{Type: conditions.TypeReady, Status: "True", Reason: corev1api.ReasonSuspended})
 	if !isSuspended(apitest.Sendai(asleep)) {
-		t.Error("it is suspended")
+		t.Error("a suspended Dojo is not reported as suspended")
 	}
 	stopped := apitest.Set(metav1.Condition{Type: conditions.TypeAvailable, Status: "False", Reason: corev1api.ReasonSuspended})
 	for reason, suspended := range map[string]bool{

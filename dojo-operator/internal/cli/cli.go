@@ -45,7 +45,8 @@ func roleWith(verb, resource string) string {
 const introduction = `kubectl dojo shows Dojos and what is wrong with them, and does the tasks of dojo-operator's docs.
 It shows every change before it makes the change. It uses your rights alone, and names a right that you lack.
 
-Exit codes: 0 well, 1 an error, 2 wrong use, 3 no error, but something is wrong.`
+Exit codes: 0 well, 1 an error, 2 wrong use, 3 no error, but something is wrong (plan: something would
+change).`
 
 func (s *session) newRoot() *cobra.Command {
 	return s.Root("Dojos, and what is wrong with them", introduction,

@@ -166,7 +166,7 @@ func TestNoRights(t *testing.T) {
 				t.Errorf("%s, want %q", got, c.problem)
 			}
 			if writes := s.Writes(); len(writes) > 0 {
-				t.Errorf("it has written %v", writes)
+				t.Errorf("the command has written %v", writes)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestRefusedCommands(t *testing.T) {
 		"back up without a backup policy":             {"backup sendai", "does not say where backups go", bare},
 		"restore an external database":                {"restore sendai", "the operator does not run the database of sendai (spec.credentialsRef)", others},
 		"restore a shared Cluster":                    {"restore sendai", "is in the Cluster shared, which others may use too", inCluster},
-		"restore to a future time":                    {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
+		"restore to a future time":                    {"restore sendai --to 2027-01-01T00:00:00Z", "--to is 1 Jan 2027 00:00:00 UTC, which is in the future", nil},
 		"restore to a time before the first backup":   {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC. Choose instead: a time from 22 Nov 01:00 to now", nil},
 		"restore an unknown backup":                   {"restore sendai --backup x", "no Backup x of sendai was found; kubectl dojo backups sendai -n team-a", nil},
 		"restore --as the same name":                  {"restore sendai --as sendai", "--as names sendai itself", nil},
@@ -238,7 +238,7 @@ func TestRefusedCommands(t *testing.T) {
 				t.Errorf("%s, want %q", got, c.problem)
 			}
 			if writes := s.Writes(); len(writes) > 0 {
-				t.Errorf("it has written %v", writes)
+				t.Errorf("the command has written %v", writes)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func (s *session) applyManifests(
 		}
 	}
 	if len(targets) == 0 {
-		return nil, fmt.Errorf("%s has no Dojo", f.file)
+		return nil, fmt.Errorf("-f %s has no Dojo, but a plan needs at least one Dojo", f.file)
 	}
 	if others > 0 {
 		report.Notes = append(report.Notes,

@@ -23,6 +23,7 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 const openPort = 8080
@@ -80,14 +81,18 @@ func (s *session) behindService(ctx context.Context, name string, wait bool) (po
 		}
 		return readyPod(w)
 	}
-	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
+	var unready error
+	err = s.Poll(ctx, replaced, func(ctx context.Context) (bool, error) {
 		w, err := s.world(ctx, name)
 		if err != nil {
-			return "", false, err
+			return false, err
 		}
-		pod, port, err = readyPod(w)
-		return "", err == nil, nil
+		pod, port, unready = readyPod(w)
+		return unready == nil, nil
 	})
+	if errors.Is(err, kubectl.ErrTimeout) && unready != nil {
+		err = unready
+	}
 	return pod, port, err
 }
 

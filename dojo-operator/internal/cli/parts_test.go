@@ -102,7 +102,7 @@ func TestTestAlert(t *testing.T) {
 				if err := json.NewDecoder(r.Body).Decode(&alerts); err != nil || len(alerts) != 1 ||
 					alerts[0].Labels["dojo"] != "sendai" || alerts[0].Labels["namespace"] != "team-a" ||
 					alerts[0].EndsAt.Sub(alerts[0].StartsAt).Minutes() != 2 {
-					t.Errorf("it posts %v: %v", alerts, err)
+					t.Errorf("test-alert posts %v: %v", alerts, err)
 				}
 				return
 			}
@@ -125,7 +125,7 @@ func TestTestAlert(t *testing.T) {
 		expectGolden(t, "test-alert to "+strings.ReplaceAll(receiver, "/", " "), "$ kubectl dojo test-alert sendai\n"+got.String())
 	}
 	s := sendai(t)
-	s.Proxy = func(http.ResponseWriter, *http.Request) { t.Error("nobody has said yes") }
+	s.Proxy = func(http.ResponseWriter, *http.Request) { t.Error("a request is sent without the user's consent") }
 	if got := run(t, s, "n\n", "test-alert", "sendai", "--alertmanager", "monitoring/am:9093"); got.code != 1 ||
 		!strings.Contains(got.out, "Posts to Alertmanager monitoring/am:") {
 		t.Error(got)
@@ -223,7 +223,7 @@ func TestHandshakeWaits(t *testing.T) {
 	for _, part := range []string{"Defaulted container\n", "\x01", "psql (18.1)\x01"} {
 		select {
 		case text := <-read:
-			t.Fatalf("it has sent %q before the marker", text)
+			t.Fatalf("the handshake has sent %q before the marker", text)
 		default:
 		}
 		if n, err := hand.Write([]byte(part)); err != nil || n != len(part) {
@@ -231,7 +231,7 @@ func TestHandshakeWaits(t *testing.T) {
 		}
 	}
 	if got := <-read; got != "x\ntyped" {
-		t.Errorf("it sends %q", got)
+		t.Errorf("the handshake sends %q", got)
 	}
 	if got := out.String(); got != "Defaulted container\npsql (18.1)\x01" {
 		t.Errorf("the user sees %q", got)

@@ -63,7 +63,7 @@ func (f *planFlags) validate(own string, args []string) error {
 	}
 	switch {
 	case len(args) > 1:
-		return kubectl.Usage("unexpected argument %q: kubectl dojo plan NAME", args[1])
+		return kubectl.Usage("unexpected argument %q: name one Dojo, as in kubectl dojo plan NAME", args[1])
 	case named == 0:
 		return kubectl.Usage("the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all")
 	case named > 1:

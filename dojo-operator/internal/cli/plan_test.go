@@ -25,7 +25,7 @@ func TestWrongUseOfPlan(t *testing.T) {
 	s := sendai(t)
 	for args, want := range map[string]string{
 		"plan":                                      "the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all",
-		"plan sendai osaka":                         `unexpected argument "osaka": kubectl dojo plan NAME`,
+		"plan sendai osaka":                         `unexpected argument "osaka": name one Dojo, as in kubectl dojo plan NAME`,
 		"plan sendai -A":                            "name only one: a file with -f, a Dojo, or all Dojos with -A",
 		"plan sendai -f x.yaml":                     "name only one: a file with -f, a Dojo, or all Dojos with -A",
 		"plan -A --operator-version 2":              "this is kubectl-dojo v1.2.3, which plans the writes of dojo-operator v1.2.3 alone",
@@ -40,7 +40,7 @@ func TestWrongUseOfPlan(t *testing.T) {
 	for args, want := range map[string]string{
 		"plan osaka --operator-version 1.2.3": `there is no Dojo "osaka"`,
 		"plan -f missing.yaml":                "the path \"missing.yaml\" does not exist",
-		"plan -f -":                           "- has no Dojo",
+		"plan -f -":                           "-f - has no Dojo, but a plan needs at least one Dojo",
 	} {
 		if got := run(t, s, "", strings.Fields(args)...); got.code != 1 || !strings.Contains(got.err, want) {
 			t.Errorf("%s: %s, want %s", args, got, want)

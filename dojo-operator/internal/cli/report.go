@@ -45,12 +45,14 @@ const (
 
 func (s *session) newReport() *cobra.Command {
 	var file string
-	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
+	cmd := s.forDojo("report", "Write a ZIP for support, without Secrets",
 		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. The ZIP has no Secret.
 The command removes the values of environment variables and most annotations, and any text that looks like a token, a
-password or a webhook's URL. If you may list Secrets, it also removes their values from all files. The ZIP lacks the
-objects that you may not read, and about.txt lists these objects. Look into the ZIP before you give it away.`,
+password or a webhook's URL. If you may list the Secrets of the Dojo's namespace and of the operators' namespaces, it
+also removes the values of these Secrets from all files, but not addresses, names, certificates, and values of fewer
+than 6 characters. The ZIP lacks the objects that you may not read, and about.txt lists these objects. Look into the ZIP
+before you give it away.`,
 		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
 	return cmd

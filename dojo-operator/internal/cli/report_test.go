@@ -183,7 +183,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 		}
 	}
 	if strings.Contains(files["objects/team-a/Dojo/sendai.yaml"], "managedFields") {
-		t.Error("nobody reads managedFields")
+		t.Error("the report has managedFields")
 	}
 }
 

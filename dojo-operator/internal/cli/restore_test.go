@@ -104,7 +104,7 @@ func TestRestore(t *testing.T) {
 			d := &corev1api.Dojo{}
 			s.Get(kinds.Dojo, apitest.Namespace, map[bool]string{true: "past", false: "sendai"}[name == "beside"], d)
 			if *d.Spec.Replicas != 1 || d.Annotations[recovery.SizeAnnotation] != "" {
-				t.Errorf("it has %d replicas, and the annotation %v", *d.Spec.Replicas, d.Annotations)
+				t.Errorf("the Dojo has %d replicas, and the annotations %v", *d.Spec.Replicas, d.Annotations)
 			}
 		})
 	}
@@ -151,16 +151,16 @@ func TestVerified(t *testing.T) {
 		problem  string
 		unusable bool
 	}{
-		"restored":                           {with("True", corev1api.ReasonDatabaseReady), created, true, "", false},
-		"ready, but the former Cluster":      {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
-		"ready, but the former spec":         {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
-		"still restoring":                    {with("False", corev1api.ReasonRestoring), created, false, "", false},
-		"the restore failed":                 {with("False", corev1api.ReasonRestoreFailed), created, false, failed, true},
-		"the restore beside the Dojo failed": {with("False", corev1api.ReasonRestoreFailed), "", false, failed, true},
-		"the former Cluster failed":          {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
-		"failed with the former spec":        {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
-		"the operator's SQL failed":          {with("False", corev1api.ReasonSchemaFailed), created, false, "reports SchemaFailed", false},
-		"a Cluster of another origin":        {with("False", corev1api.ReasonOriginMismatch), former, false, "reports OriginMismatch", false},
+		"restored": {with("True", corev1api.ReasonDatabaseReady), created, true, "", false},
+		"ready, but the status names the former Cluster": {with("True", corev1api.ReasonDatabaseReady), former, false, "", false},
+		"ready, but the status is of the former spec":    {with("True", corev1api.ReasonDatabaseReady, unread), created, false, "", false},
+		"still restoring":                              {with("False", corev1api.ReasonRestoring), created, false, "", false},
+		"the restore failed":                           {with("False", corev1api.ReasonRestoreFailed), created, false, failed, true},
+		"the restore beside the Dojo failed":           {with("False", corev1api.ReasonRestoreFailed), "", false, failed, true},
+		"the former Cluster failed":                    {with("False", corev1api.ReasonRestoreFailed), former, false, "", false},
+		"failed, but the status is of the former spec": {with("False", corev1api.ReasonRestoreFailed, unread), created, false, "", false},
+		"the operator's SQL failed":                    {with("False", corev1api.ReasonSchemaFailed), created, false, "reports SchemaFailed", false},
+		"a Cluster of another origin":                  {with("False", corev1api.ReasonOriginMismatch), former, false, "reports OriginMismatch", false},
 	} {
 		_, ok, err := verified(c.dojo, c.created)
 		if ok != c.ok || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) ||
@@ -224,7 +224,7 @@ func TestStopped(t *testing.T) {
 			"kubectl delete clusters.postgresql.cnpg.io past-db -n team-a --ignore-not-found"},
 	} {
 		if got := stopped("team-a", c.plan, c.at, c.failure); !strings.Contains(got, c.want) {
-			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
+			t.Errorf("step %d: %s, want %q", c.at, got, c.want)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestRestoreOfASharedCluster(t *testing.T) {
 	}
 }
 
-func TestRestoreOfWhatExists(t *testing.T) {
+func TestRestoreToAnExistingDojo(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)
 	other := apitest.Sendai()

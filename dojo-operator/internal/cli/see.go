@@ -84,7 +84,8 @@ func (s *session) newStatus() *cobra.Command {
 	var format kubectl.Output
 	cmd := s.forDojo("status", "Show one screen about a Dojo, and what to do",
 		`Shows the state of a Dojo with its cause, and commands that fix the problem or show more. Then, it shows one line for
-each of application, database, backups, alerts and children. The exit code is 3 if something is wrong.`,
+each part, such as the application, the database, the backups, the alerts and the children. The exit code is 3 if
+something is wrong.`,
 		func(ctx context.Context, name string) error {
 			if follow && format != "" {
 				return kubectl.Usage("--watch and --output exclude each other")

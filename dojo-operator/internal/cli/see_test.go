@@ -136,7 +136,7 @@ func TestSee(t *testing.T) {
 			}
 			expectGolden(t, name, "$ kubectl dojo "+c.args+"\n"+got.String())
 			if writes := s.Writes(); len(writes) > 0 {
-				t.Errorf("it has written %v", writes)
+				t.Errorf("the command has written %v", writes)
 			}
 		})
 	}
@@ -209,10 +209,10 @@ func TestStatusFollows(t *testing.T) {
 	}
 	cancel()
 	if code := <-done; code != 0 {
-		t.Errorf("it ends with %d", code)
+		t.Errorf("status -w ends with %d", code)
 	}
 	if text := out.String(); !strings.HasPrefix(text, "READY  Reconciled") || strings.Count(text, "READY") != 1 {
-		t.Errorf("it should print each state once: %s", text)
+		t.Errorf("status -w should print each state once: %s", text)
 	}
 }
 

@@ -56,7 +56,8 @@ func (s *session) newTestAlert() *cobra.Command {
 	cmd := s.forDojo("test-alert", "Post a test alert to Alertmanager, for the channel of a Dojo",
 		`Posts an alert DojoTest with the labels of the Dojo to Alertmanager, through the API server, and reports to which
 receivers Alertmanager sends it. The alert is resolved after two minutes. The command needs the rights to create and
-get services/proxy in the namespace of Alertmanager.`,
+get services/proxy in the namespace of Alertmanager. Without --alertmanager, it also needs the right to list
+alertmanagers in all namespaces.`,
 		func(ctx context.Context, name string) error {
 			d, err := s.dojo(ctx, name)
 			if err != nil {
@@ -67,7 +68,7 @@ get services/proxy in the namespace of Alertmanager.`,
 	cmd.Flags().StringVar(&severity, "severity", "info",
 		"severity `label` of the alert; critical and warning can mention people on Discord")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
-		"`NAMESPACE/SERVICE` of Alertmanager; by default every Alertmanager of prometheus-operator")
+		"`NAMESPACE/SERVICE` of Alertmanager, or with :PORT; by default each of prometheus-operator")
 	ask.Bind(cmd)
 	return cmd
 }

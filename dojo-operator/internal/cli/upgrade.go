@@ -32,7 +32,8 @@ func (s *session) newUpgrade() *cobra.Command {
 	var r upgradeRequest
 	cmd := s.changing("upgrade", "Upgrade Postgres to a newer minor or major version",
 		`With --minor, the Dojo's own Cluster gets the newest minor version that the operator knows. The instances restart one
-after the other, with a switchover before the last. With --to or --image, the Cluster gets a newer major version.
+after the other, with a switchover before the last. A single instance restarts with an outage. With --to or --image, the
+Cluster gets a newer major version.
 
 For a major version, the operator takes a backup, stops the pods, has CloudNativePG upgrade the data, runs a query, and
 starts the pods. Until CloudNativePG upgrades the data, you can cancel: set the former version in the Dojo again.`,
@@ -168,7 +169,7 @@ func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	if to := images.Major(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
 		return to, nil
 	}
-	return 0, kubectl.Usage("%q does not name a major version of Postgres, such as 18", cmp.Or(r.to, r.image))
+	return 0, kubectl.Usage("%q does not name a major version of Postgres from 14 on, such as 18", cmp.Or(r.to, r.image))
 }
 
 func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {

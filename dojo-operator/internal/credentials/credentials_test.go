@@ -130,7 +130,7 @@ func TestTranslate(t *testing.T) {
 		want   map[string]string
 		wrong  string // a part of the message for a wrong Secret
 	}{
-		"as CloudNativePG writes it": {
+		"a Secret of CloudNativePG": {
 			source: changes{key("uri", "postgresql://"), key("username", "ignored")}, want: good(),
 		},
 		"username without user": {
@@ -139,13 +139,13 @@ func TestTranslate(t *testing.T) {
 		"empty user and a username": {
 			source: changes{key("user", ""), key("username", "gojo")}, want: good("DB_USER", "gojo"),
 		},
-		"short host of another namespace": {
+		"short host in a Secret of another namespace": {
 			source: changes{elsewhere("*")}, want: good("DB_ENDPOINT", "pg-rw.databases.svc"),
 		},
-		"full host of another namespace": {
+		"full host in a Secret of another namespace": {
 			source: changes{elsewhere("*"), key("host", "pg.example.org")}, want: good("DB_ENDPOINT", "pg.example.org"),
 		},
-		"IPv6 address of another namespace": {
+		"IPv6 address in a Secret of another namespace": {
 			source: changes{elsewhere("*"), key("host", "fd00::1")}, want: good("DB_ENDPOINT", "fd00::1"),
 		},
 		"first port":                 {source: changes{key("port", "1")}, want: good("DB_PORT", "1")},
@@ -235,14 +235,14 @@ func TestCopied(t *testing.T) {
 		"value changed":                      {edited("kubectl", key("DB_PASS", "x")), false},
 		"key deleted":                        {edited("kubectl", without("DB_USER")), false},
 		"label changed":                      {edited("kubectl", relabel), false},
-		"revision changed":                   {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
-		"revision deleted":                   {edited("kubectl", noRevision), false},
+		"revision annotation changed":        {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
+		"revision annotation deleted":        {edited("kubectl", noRevision), false},
 		"key added":                          {edited("kubectl", key("EXTRA", "x")), true},
 		"annotation added":                   {edited("kubectl", annotate("example.org/note", "x")), true},
 		"written with another field manager": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
 		// managedFields show no difference between this change and the operator's own POST.
-		"value changed with our field manager": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
-		"managedFields lost":                   {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
+		"value changed under our field manager's name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
+		"managedFields lost":                           {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
 			own(func(s *corev1.Secret) { s.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1("nonsense") }), false,
 		},
@@ -260,7 +260,7 @@ func TestCopied(t *testing.T) {
 		})
 	}
 	if copied(dojotest.Dojo(), nil, dojotest.Metadata(dojotest.Source()), Hosts{}) {
-		t.Error("a copy that does not exist is copied")
+		t.Error("a missing copy counts as copied")
 	}
 }
 
@@ -269,11 +269,11 @@ func TestSourceOf(t *testing.T) {
 	source := dojotest.Metadata(dojotest.Source())
 	own := apply.Metadata("v1", "Secret")
 	if got := SourceOf(nil) + SourceOf(own); got != "" {
-		t.Errorf("what was copied from nowhere comes from %q", got)
+		t.Errorf("a missing Secret and a Secret without a source have the source %q", got)
 	}
 	own.Annotations = map[string]string{sourceAnnotation: versionOf(source)}
 	if got := SourceOf(own); got != "pg-app" {
-		t.Errorf("it comes from %q", got)
+		t.Errorf("the source is %q", got)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestPlan(t *testing.T) {
 			cluster.Do(c.dojo, access.Plan)
 			again := Plan(c.dojo, observe(t, cluster, c.dojo, testConfig), true, testConfig)
 			if again.Plan.Apply != nil || again.Revision != access.Revision {
-				t.Errorf("the next reconcile writes %v, revision %s after %s",
+				t.Errorf("the next reconcile writes %v, and the revision is %q, not %q",
 					dojotest.Kinds(again.Plan), again.Revision, access.Revision)
 			}
 		})
@@ -417,16 +417,16 @@ func TestStandbys(t *testing.T) {
 		}
 		access := Plan(dojo, observed(), true, testConfig)
 		if len(access.Plan.Apply) != 1 || access.Plan.Apply[0].Rotation || revisions[access.Revision] {
-			t.Fatalf("to %q: writes %v, revision %s", host, dojotest.Kinds(access.Plan), access.Revision)
+			t.Fatalf("host %q: writes %v, revision %s", host, dojotest.Kinds(access.Plan), access.Revision)
 		}
 		revisions[access.Revision] = true
 		c.Do(dojo, access.Plan)
 		own := ownOf(t, c)
 		if got, has := own.Data[ReadOnlyKey]; string(got) != host || has != (host != "") {
-			t.Errorf("has %q, want %q", got, host)
+			t.Errorf("the read-only host is %q, want %q", got, host)
 		}
 		if SourceOf(dojotest.Metadata(own)) != "pg-app" {
-			t.Errorf("comes from %s", SourceOf(dojotest.Metadata(own)))
+			t.Errorf("the source is %s", SourceOf(dojotest.Metadata(own)))
 		}
 		if again := Plan(dojo, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
 			t.Errorf("with %q, the next reconcile writes %v", host, dojotest.Kinds(again.Plan))
@@ -434,7 +434,7 @@ func TestStandbys(t *testing.T) {
 	}
 	optional := Optional(dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Postgres = &corev1api.Postgres{} }))
 	if diff := cmp.Diff([]string{ReadOnlyKey}, optional); diff != "" || Optional(dojo) != nil {
-		t.Error("pods may read", Optional(dojo), diff)
+		t.Error("the optional keys are", Optional(dojo), diff)
 	}
 }
 
@@ -465,7 +465,7 @@ func TestPooler(t *testing.T) {
 		}
 		known := dojotest.Metadata(own)
 		if SourceOf(known) != "pg-app" || PoolerOf(known) != hosts.Pooler || copiedVersion(known) != versionOf(observed().Source) {
-			t.Errorf("%d: comes from %s with %q", i, SourceOf(known), PoolerOf(known))
+			t.Errorf("%d: the source is %s, and the Pooler is %q", i, SourceOf(known), PoolerOf(known))
 		}
 		if again := Plan(dojo, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
 			t.Errorf("%d: the next reconcile writes %v", i, dojotest.Kinds(again.Plan))
@@ -502,7 +502,7 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 				t.Fatalf("issues are %+v", issues)
 			}
 			if after := issues[0].RequeueAfter; after != max(0, testConfig.ProgressDeadline-ago) {
-				t.Errorf("looks again after %s", after)
+				t.Errorf("the next reconcile is after %s", after)
 			}
 		})
 	}
@@ -515,7 +515,7 @@ func TestNotSharedRevealsNothing(t *testing.T) {
 		return Plan(dojo, observe(t, dojotest.NewCluster(t, objects...), dojo, testConfig), true, testConfig).Plan.Issues
 	}
 	if diff := cmp.Diff(issues(), issues(dojotest.Source(elsewhere("others")))); diff != "" {
-		t.Error("a Secret that does not exist and one that is not shared read differently", diff)
+		t.Error("the issues show whether a Secret that is not shared exists", diff)
 	}
 }
 
@@ -526,7 +526,7 @@ func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	dojo := dojotest.Dojo(referring("databases"))
 	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), dojo, cfg)
 	if s.Source != nil || s.SourceSecret != nil {
-		t.Errorf("it was read: %+v", s)
+		t.Errorf("the source was read: %+v", s)
 	}
 	issues := Plan(dojo, s, true, cfg).Plan.Issues
 	if dojotest.Worst(issues) != "Degraded/CredentialsNotShared" ||
@@ -536,7 +536,7 @@ func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	dojo = dojotest.Dojo()
 	issues = Plan(dojo, observe(t, dojotest.NewCluster(t), dojo, cfg), true, cfg).Plan.Issues
 	if got := dojotest.Worst(issues); got != "Progressing/WaitingForCredentials" {
-		t.Errorf("of the Dojo's own namespace: %s", got)
+		t.Errorf("a missing source in the Dojo's own namespace: %s", got)
 	}
 }
 

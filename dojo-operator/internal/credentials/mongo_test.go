@@ -49,7 +49,7 @@ func TestTranslateMongo(t *testing.T) {
 		"fields with characters of URI syntax": {changes{key("password", "a:/?#[]@%+&,b"), key("dbname", "a/b?c")},
 			want("mongodb://yaga:a%3A%2F%3F%23%5B%5D%40%25%2B%26%2Cb@pg-rw:5432/a%2Fb%3Fc", "pg-rw", "5432", "a/b?c",
 				"yaga", "a:/?#[]@%+&,b"), ""},
-		"fields of another namespace": {changes{elsewhere("*")},
+		"fields in a Secret of another namespace": {changes{elsewhere("*")},
 			want("mongodb://yaga:hollow%20purple@pg-rw.databases.svc:5432/app", "pg-rw.databases.svc", "5432", "app",
 				"yaga", "hollow purple"), ""},
 		"fields with an IPv6 address": {changes{key("host", "fd00::1")},
@@ -57,14 +57,14 @@ func TestTranslateMongo(t *testing.T) {
 		"uri": {changes{only("uri", three)}, want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
 		"uri before other keys": {changes{key("uri", three), key("connectionString.standard", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
-		"as MongoDB's operator writes it": {
+		"a Secret of MongoDB's operator": {
 			changes{only("connectionString.standard", three, "connectionString.standardSrv", srv, "username", "gojo",
 				"password", "p@ss")}, want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
 		"only the SRV connection string": {changes{only("connectionString.standardSrv", srv)}, want(srv, "m.db.svc", "", "app", "gojo", "red"), ""},
-		"as Percona's operator writes it": {
+		"a Secret of Percona's operator": {
 			changes{only("gojo_rs0_connectionString", three, "gojo_rs0_connectionStringSrv", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
-		"as Percona's operator writes it for a sharded cluster": {
+		"a Secret of Percona's operator for a sharded cluster": {
 			changes{only("gojo_mongos_connectionString", three, "gojo_cfg_connectionString", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
 		"no port":     {changes{only("uri", "mongodb://a:b@m/app")}, want("mongodb://a:b@m/app", "m", "27017", "app", "a", "b"), ""},
@@ -80,22 +80,22 @@ func TestTranslateMongo(t *testing.T) {
 			want("mongodb://[fd00::1]:27019/app", "fd00::1", "27019", "app", "", ""), ""},
 		"IPv6 without a port": {changes{only("uri", "mongodb://[fd00::1]/app")},
 			want("mongodb://[fd00::1]/app", "fd00::1", "27017", "app", "", ""), ""},
-		"short hosts of another namespace": {changes{elsewhere("*"), only("uri", "mongodb://a:b@m-0:27018,m-1,m.x.svc/app")},
+		"short hosts in a Secret of another namespace": {changes{elsewhere("*"), only("uri", "mongodb://a:b@m-0:27018,m-1,m.x.svc/app")},
 			want("mongodb://a:b@m-0.databases.svc:27018,m-1.databases.svc,m.x.svc/app", "m-0.databases.svc", "27018", "app",
 				"a", "b"), ""},
 
-		"URI of Postgres":      {changes{key("uri", "postgresql://yaga:hollow@pg-rw/app")}, nil, noURI},
-		"empty URI":            {changes{key("uri", "")}, nil, noURI},
-		"URI with white space": {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\n")}, nil, noURI},
-		"URI with NUL":         {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\x00")}, nil, noURI},
-		"URI without a host":   {changes{only("uri", "mongodb://yaga:hollow@/app")}, nil, noURI},
-		"an empty second host": {changes{only("uri", "mongodb://yaga:hollow@pg-rw,/app")}, nil, noURI},
-		"URI of a socket":      {changes{only("uri", "mongodb://yaga:hollow@%2Ftmp%2Fpg-rw.sock/app")}, nil, noURI},
-		"invalid port":         {changes{only("uri", "mongodb://yaga:hollow@pg-rw:65536/app")}, nil, noURI},
-		"an empty port":        {changes{only("uri", "mongodb://yaga:hollow@pg-rw:/app")}, nil, noURI},
-		"invalid escape":       {changes{only("uri", "mongodb://yaga:hollow%2@pg-rw/app")}, nil, noURI},
-		"SRV with a port":      {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw:1/app")}, nil, noURI},
-		"SRV with two hosts":   {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw,b/app")}, nil, noURI},
+		"URI of Postgres":               {changes{key("uri", "postgresql://yaga:hollow@pg-rw/app")}, nil, noURI},
+		"empty URI":                     {changes{key("uri", "")}, nil, noURI},
+		"URI with white space":          {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\n")}, nil, noURI},
+		"URI with NUL":                  {changes{only("uri", "mongodb://yaga:hollow@pg-rw/app\x00")}, nil, noURI},
+		"URI without a host":            {changes{only("uri", "mongodb://yaga:hollow@/app")}, nil, noURI},
+		"an empty second host":          {changes{only("uri", "mongodb://yaga:hollow@pg-rw,/app")}, nil, noURI},
+		"URI with the path of a socket": {changes{only("uri", "mongodb://yaga:hollow@%2Ftmp%2Fpg-rw.sock/app")}, nil, noURI},
+		"invalid port":                  {changes{only("uri", "mongodb://yaga:hollow@pg-rw:65536/app")}, nil, noURI},
+		"an empty port":                 {changes{only("uri", "mongodb://yaga:hollow@pg-rw:/app")}, nil, noURI},
+		"invalid escape":                {changes{only("uri", "mongodb://yaga:hollow%2@pg-rw/app")}, nil, noURI},
+		"SRV with a port":               {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw:1/app")}, nil, noURI},
+		"SRV with two hosts":            {changes{only("uri", "mongodb+srv://yaga:hollow@pg-rw,b/app")}, nil, noURI},
 		"invalid connection string of Percona's operator": {changes{only("a_rs0_connectionString", "hollow")}, nil,
 			`under the key "a_rs0_connectionString"`},
 		"two hosts in the key host":  {changes{key("host", "pg-rw:1,b")}, nil, `has no host name under the key "host"`},
@@ -178,7 +178,7 @@ func TestKindOfDatabaseChanges(t *testing.T) {
 			t.Error(diff)
 		}
 		if PoolerOf(dojotest.Metadata(ownOf(t, c))) != "" || SourceOf(dojotest.Metadata(ownOf(t, c))) != "pg-app" {
-			t.Errorf("%s: the record is misread", database)
+			t.Errorf("%s: the Pooler or the source is misread", database)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestStripForeign(t *testing.T) {
 			&appsv1.Deployment{ObjectMeta: forged(large()), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
 			&appsv1.Deployment{ObjectMeta: forged(small())},
 		},
-		"Database with an impossible name of its Cluster": {
+		"Database with a Cluster name that is too long": {
 			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{
 				ClusterRef: corev1.LocalObjectReference{Name: strings.Repeat("a", 318)}}},
 			&cnpgv1.Database{ObjectMeta: small()},
@@ -267,7 +267,7 @@ func TestTooLargeObjectIsANameConflict(t *testing.T) {
 		t.Errorf("got %v", issue)
 	}
 	if ownership.Holds(dojo, live) {
-		t.Error("is written to")
+		t.Error("the operator may write to the Deployment")
 	}
 }
 
@@ -322,7 +322,7 @@ func TestCacheOptions(t *testing.T) {
 	t.Parallel()
 	options := CacheOptions(nil)
 	if !options.ReaderFailOnMissingInformer {
-		t.Error("a read by mistake would start to cache a whole kind")
+		t.Error("a read of a kind without an informer would cache the whole kind")
 	}
 	if options.DefaultTransform == nil {
 		t.Error("objects are cached whole")
@@ -346,9 +346,9 @@ func TestCacheOptions(t *testing.T) {
 		}
 	}
 	if options.DefaultNamespaces != nil {
-		t.Errorf("all namespaces are watched by default, not %v", options.DefaultNamespaces)
+		t.Errorf("by default, only the namespaces %v are watched", options.DefaultNamespaces)
 	}
 	if some := CacheOptions([]string{"a", "b"}).DefaultNamespaces; len(some) != 2 {
-		t.Errorf("two namespaces, not %v", some)
+		t.Errorf("want two namespaces, not %v", some)
 	}
 }

@@ -158,7 +158,7 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 		t.Errorf("%d writes of the status, %+v, %v", *statuses, result, err)
 	}
 	if status := w.dojo().Status; status.Conditions != nil {
-		t.Errorf("it has the other's status: %+v", status)
+		t.Errorf("the new Dojo has the status of the deleted Dojo: %+v", status)
 	}
 }
 
@@ -220,13 +220,13 @@ func TestStaleIsNotReported(t *testing.T) {
 				t.Errorf("the status is written %d times", *statuses)
 			}
 			if !c.reported && (err != nil || result.RequeueAfter <= 0) {
-				t.Errorf("ends with %+v, %v; it should come back quietly", result, err)
+				t.Errorf("ends with %+v, %v; want a requeue without an error", result, err)
 			}
 		})
 	}
 }
 
-func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
+func TestTheURLIsCheckedWhileTheCredentialsAreUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, unreadable := range []error{apply.ErrStale, errUnreachable} {
 		w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source(), &corev1.Secret{
@@ -258,7 +258,7 @@ func TestTheURLIsCheckedWhileOthersAreUnreadable(t *testing.T) {
 		})
 		reconcile()
 		if posts() != want {
-			t.Errorf("with %v, it posts to %s", unreadable, posts())
+			t.Errorf("with %v, Alertmanager posts to %s", unreadable, posts())
 		}
 	}
 }

@@ -137,7 +137,7 @@ func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 			return w
 		}
 	}
-	t.Fatal("there is always something left to do")
+	t.Fatal("the Dojo is not in sync after 8 reconciles")
 	return nil
 }
 
@@ -282,8 +282,8 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"in a Cluster of another owner":              {withDatabase(), way},
-		"in a Cluster of another owner, with Delete": {withDatabase(reclaimed), way},
+		"in a Cluster of another owner":                       {withDatabase(), way},
+		"in a Cluster of another owner, reclaimPolicy Delete": {withDatabase(reclaimed), way},
 		"in a Cluster of its own": {withDatabase(inOwnCluster, nightly), append([]string{
 			"Cluster: Progressing/WaitingForCluster", "ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole",
 		}, way[1:]...)},
@@ -549,7 +549,7 @@ func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	labels := ownership.Labels(withDatabase(), ownership.Schema)
 	for o, by := range CacheOptions(nil).ByObject {
 		if _, ok := o.(*corev1.Pod); ok && !by.Label.Matches(k8slabels.Set(labels)) {
-			t.Errorf("%s does not match them", by.Label)
+			t.Errorf("%s does not match the schema's pods", by.Label)
 		}
 	}
 	w := upToDate(t, withDatabase())

@@ -130,24 +130,24 @@ func TestDeletion(t *testing.T) {
 		"an orphaned Deployment stalls the deletion": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
 		"pods that do not end stall the deletion": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
 			result{nil, nil, stalled, false}},
-		"a Deployment that stays stalls the deletion":        {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
-		"a kind of CloudNativePG is unreadable":              {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
-		"a kind of CloudNativePG is unreadable, with Retain": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
+		"a Deployment with a foreign finalizer stalls the deletion": {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
+		"the kind Database is unreadable":                           {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
+		"the kind Database is unreadable, with Retain":              {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
 		"the policy has just changed to Retain": {withDatabase(reclaimed),
 			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
 			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
-		"its Cluster is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"another Dojo uses its Cluster": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			guest := withDatabase(func(dojo *corev1api.Dojo) { dojo.Name, dojo.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
 			noError(w.t, w.server.Create(w.t.Context(), guest))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"its login is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"another Dojo uses its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("school")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"its login is in use in another namespace": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"a Dojo in another namespace uses its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("elsewhere")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"a tenant names its login without a grant": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"a Dojo in a namespace without a grant names the login's Secret": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("another")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, []string{"Deployment"}, waits, false}},
@@ -161,8 +161,8 @@ func TestDeletion(t *testing.T) {
 			result{nil, []string{"Database"}, waits, false}},
 		"the role is deleted after the Database": {withDatabase(reclaimed), noDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
-		"the finalizer is removed last":  {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
-		"nothing is deleted with Retain": {withDatabase(), nothing, result{nil, nil, "", true}},
+		"the finalizer is removed last":   {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
+		"with Retain, nothing is deleted": {withDatabase(), nothing, result{nil, nil, "", true}},
 		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); removed(w) },
 			result{nil, nil, "", true}},
 		"CloudNativePG without the kind Pooler": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Pooler"} },
@@ -174,7 +174,7 @@ func TestDeletion(t *testing.T) {
 		"a foreign Database stays": {withDatabase(reclaimed), foreignDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
 		"the Database is being deleted": {withDatabase(reclaimed), beingDropped, result{nil, nil, waits, false}},
-		"the Database has the former policy": {withDatabase(reclaimed), formerPolicy,
+		"the Database still has the policy retain": {withDatabase(reclaimed), formerPolicy,
 			result{[]string{"Database"}, nil, waits, false}},
 		"own Cluster: the schedule is deleted first": {withDatabase(inOwnCluster, reclaimed, nightly), func(w *databaseWorld) {
 			w.dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false
@@ -214,7 +214,7 @@ func TestDeletion(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(conditions.OfPart(corev1api.ConditionDatabaseReady, plan.Issues)) != len(plan.Issues) {
-				t.Errorf("not all are about the database: %+v", plan.Issues)
+				t.Errorf("some issues are not about the database: %+v", plan.Issues)
 			}
 			for _, o := range plan.Apply {
 				if o.Part != corev1api.ConditionDatabaseReady {
@@ -252,7 +252,7 @@ func TestDeletionCompletes(t *testing.T) {
 		"deletes ScheduledBackup", "deletes Cluster", "deletes Database", "deletes DatabaseRole",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || w.dojo != nil {
-		t.Error("the Dojo is left:", w.dojo != nil, diff)
+		t.Error("the Dojo still exists:", w.dojo != nil, diff)
 	}
 }
 

@@ -120,7 +120,7 @@ func drifts() map[string]drift {
 			metav1.SetMetaDataAnnotation(&s.ObjectMeta, ownership.RevisionAnnotation, "mine")
 		}), rolled},
 		"label of the Secret": {secret(relabelled[*corev1.Secret]), []string{"Secret"}},
-		"all labels and annotations": {secret(func(s *corev1.Secret) {
+		"labels and annotations of the Secret deleted": {secret(func(s *corev1.Secret) {
 			s.Labels, s.Annotations = nil, nil
 		}), rolled},
 		"label of the Deployment": {workload(relabelled[*appsv1.Deployment]), deployment},
@@ -177,15 +177,15 @@ func TestDriftIsCorrected(t *testing.T) {
 				t.Error("writes", diff)
 			}
 			if again := w.do(dojo); again.Apply != nil {
-				t.Errorf("and %v is written again", dojotest.Kinds(again))
+				t.Errorf("the next reconcile writes %v again", dojotest.Kinds(again))
 			}
 			same(t, reconciled(t, dojo), w)
 			if plan.Apply[0].Live != nil && !plan.Apply[0].Drift {
-				t.Error("is not reported as drift")
+				t.Error("the change is not reported as drift")
 			}
 			for _, o := range plan.Apply[1:] {
 				if o.Drift {
-					t.Errorf("the %s follows, it has not drifted", o.Kind)
+					t.Errorf("the %s is reported as drift, but no other client changed it", o.Kind)
 				}
 			}
 		})
@@ -202,7 +202,7 @@ func TestManagedFieldsAreLost(t *testing.T) {
 		t.Errorf("writes %v", dojotest.Kinds(plan))
 	}
 	if again := w.do(dojo); again.Apply != nil {
-		t.Errorf("and %v is written again", dojotest.Kinds(again))
+		t.Errorf("the next reconcile writes %v again", dojotest.Kinds(again))
 	}
 	same(t, reconciled(t, dojo), w)
 }

@@ -87,7 +87,7 @@ func TestTheFormerLoginOutlivesThePodsOfOtherDojos(t *testing.T) {
 	}
 }
 
-func TestLeaving(t *testing.T) {
+func TestDojosThatStillUseTheFormerLogin(t *testing.T) {
 	t.Parallel()
 	pod := func(name, revision string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -101,7 +101,7 @@ func TestLeaving(t *testing.T) {
 		want   []string
 	}{
 		"the credentials come from the former login": {"tokyo-db", nil, []string{"Dojo kyoto (its credentials have yet to change)"}},
-		"the Deployment has former credentials": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
+		"the Deployment has the former credentials": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			applytest.Edit(w.t, w.server, "others", inWorld[corev1.Secret](w, "kyoto-credentials"), func(s *corev1.Secret) {
 				s.Annotations[ownership.RevisionAnnotation] = "b"
 			})
@@ -116,16 +116,16 @@ func TestLeaving(t *testing.T) {
 		"the rollout is not complete": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			setStatus(w, "kyoto", func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })
 		}, []string{"Dojo kyoto (the rollout is not complete)"}},
-		"a former pod has not ended": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
+		"a pod with the former credentials has not ended": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			noError(w.t, w.server.Create(w.t.Context(), pod(ownership.Application, "former")))
 		}, []string{"Dojo kyoto (the pod kyoto-1 has not ended)"}},
-		"a former release step has not ended": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
+		"a release step with the former credentials has not ended": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			noError(w.t, w.server.Create(w.t.Context(), pod(ownership.Release, "former")))
 		}, []string{"Dojo kyoto (a release step has yet to end (kyoto-1))"}},
 		"all pods have the new login": {"tokyo-db-2", func(w *databaseWorld, _ *corev1api.Dojo) {
 			noError(w.t, w.server.Create(w.t.Context(), pod(ownership.Application, "a")))
 		}, nil},
-		"another Dojo names another Secret": {"tokyo-db", func(w *databaseWorld, kyoto *corev1api.Dojo) {
+		"the other Dojo now names an unrelated Secret": {"tokyo-db", func(w *databaseWorld, kyoto *corev1api.Dojo) {
 			kyoto.Spec.CredentialsRef.Name = "pg-app"
 			noError(w.t, w.server.Update(w.t.Context(), kyoto))
 		}, nil},

@@ -83,7 +83,7 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 		{"Deployment of 1 MiB", large, 4 << 10},
 		{"Deployment of 1 MiB, written with our field manager", asUs, 4 << 10},
 		{"Deployment that the cache keeps, written with our field manager", largest, apply.MaxKept + 8<<10},
-		{"Deployment that the cache keeps, with many list items", empty, apply.MaxKept * 5 / 4},
+		{"Deployment that the cache keeps, with many empty list items", empty, apply.MaxKept * 5 / 4},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -338,7 +338,7 @@ func sameChildren(t *rapid.T, want, got *history) {
 func compare[T client.Object](t *rapid.T, want, got *history, name string, empty func() T) {
 	t.Helper()
 	if diff := cmp.Diff(lasting(want, name, empty()), lasting(got, name, empty())); diff != "" {
-		t.Fatalf("%T %s is not as if it were new: %s", empty(), name, diff)
+		t.Fatalf("%T %s differs from the same child of a new Dojo: %s", empty(), name, diff)
 	}
 }
 
@@ -473,9 +473,9 @@ func harmful() map[string]func(*history) {
 		"revision": ofSecret(func(s *corev1.Secret) {
 			metav1.SetMetaDataAnnotation(&s.ObjectMeta, ownership.RevisionAnnotation, "mine")
 		}),
-		"label of the Secret":        ofSecret(relabel[*corev1.Secret]),
-		"all labels and annotations": ofSecret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }),
-		"label of the Deployment":    ofDeployment(relabel[*appsv1.Deployment]),
+		"label of the Secret":                          ofSecret(relabel[*corev1.Secret]),
+		"labels and annotations of the Secret deleted": ofSecret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }),
+		"label of the Deployment":                      ofDeployment(relabel[*appsv1.Deployment]),
 		"shape of the Deployment": ofDeployment(func(d *appsv1.Deployment) {
 			delete(d.Annotations, apply.ShapeAnnotation)
 		}),

@@ -77,5 +77,6 @@ func abbreviate(names []string) string {
 
 func setPaused(dojo *corev1api.Dojo, all *[]metav1.Condition) {
 	conditions.SetPaused(all, dojo.Generation, paused(dojo),
-		"The Dojo is paused: the operator updates its status, but does not change its objects. "+resume(dojo))
+		"The Dojo is paused: the operator updates its status, but does not change its objects, except to keep alerts from "+
+			"an invalid URL. "+resume(dojo))
 }

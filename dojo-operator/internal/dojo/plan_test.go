@@ -147,7 +147,7 @@ func TestPlan(t *testing.T) {
 			result{nil, nil, 3, conflict}},
 		"foreign budget":               {true, dojo(), put(foreignBudget()), result{first, nil, 3, conflict}},
 		"foreign budget, none desired": {true, dojo(replicas(1)), put(foreignBudget()), result{first, nil, 1, rolling}},
-		"foreign Ingress, rotated and scaled": {false, dojo(exposed, replicas(5)), each(rotated, put(foreignIngress())),
+		"foreign Ingress, credentials rotated, Dojo scaled": {false, dojo(exposed, replicas(5)), each(rotated, put(foreignIngress())),
 			result{all[:2], nil, 5, conflict}},
 		"foreign Ingress, none desired": {false, dojo(), put(foreignIngress()), result{nil, nil, 3, ""}},
 	}
@@ -190,7 +190,7 @@ func TestBlockedParts(t *testing.T) {
 	_, plan := w.plan(dojotest.Dojo(inGroup))
 	for _, part := range []string{"", corev1api.ConditionDatabaseReady, corev1api.ConditionAlertsReady} {
 		if got := dojotest.Worst(conditions.OfPart(part, plan.Issues)); got != "Degraded/NameConflict" {
-			t.Errorf("%q is %s", part, got)
+			t.Errorf("the issue of the part %q is %s", part, got)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestForeignFieldsAndLostChildren(t *testing.T) {
 		}
 		w.do(dojo) // this reconcile stops setting the replicas, so that an autoscaler owns them
 		if _, plan := w.plan(dojo); plan.Apply != nil {
-			t.Fatalf("%v written for what is not ours", dojotest.Kinds(plan))
+			t.Fatalf("%v is written after harmless additions by other clients", dojotest.Kinds(plan))
 		}
 		for _, name := range drawSome(t, "broken", slices.Sorted(maps.Keys(broken)), 1) {
 			broken[name].change(w)

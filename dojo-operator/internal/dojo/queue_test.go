@@ -87,7 +87,7 @@ func TestOwnCreates(t *testing.T) {
 				handle.Create(t.Context(), c.event, queue)
 				queue.Get()
 				if waited := time.Since(start); (waited >= countsInterval) != c.later {
-					t.Errorf("comes after %s", waited)
+					t.Errorf("the request comes after %s", waited)
 				}
 			})
 		})

@@ -105,7 +105,7 @@ func TestStatusConditions(t *testing.T) {
 			before := c.dojo.DeepCopy()
 			got := status(c.dojo, serving(c.dojo, c.ready), apply.Results{}, issues(c.issue))
 			if diff := cmp.Diff(before, c.dojo); diff != "" {
-				t.Error("status is not pure", diff)
+				t.Error("status changes the Dojo", diff)
 			}
 			checkConditions(t, got, c.available, c.isReady)
 		})
@@ -167,7 +167,7 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 	dojo := dojotest.Dojo(unreachable, inCluster)
 	if got := lastKnownStatus(dojo, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
-		t.Errorf("what was known does not stand: %s", conditionOf(got, conditions.TypeAvailable))
+		t.Errorf("the last known status is lost, Available is %s", conditionOf(got, conditions.TypeAvailable))
 	}
 }
 
@@ -181,9 +181,9 @@ func TestDatabaseOfASuspendedDojo(t *testing.T) {
 		live            *cnpgv1.Cluster
 		reason, message string
 	}{
-		"own Cluster":                {own.DeepCopy(), &cnpgv1.Cluster{}, "True/Suspended", "The Cluster is hibernated"},
-		"own Cluster, never resumed": {own.DeepCopy(), nil, "True/Suspended", "The Cluster will be created when the Dojo is resumed."},
-		"another owner's Cluster":    {dojotest.Dojo(inCluster, isSuspended), nil, "True/Ready", ""},
+		"own Cluster":                  {own.DeepCopy(), &cnpgv1.Cluster{}, "True/Suspended", "The Cluster is hibernated"},
+		"own Cluster, not created yet": {own.DeepCopy(), nil, "True/Suspended", "The Cluster will be created when the Dojo is resumed."},
+		"another owner's Cluster":      {dojotest.Dojo(inCluster, isSuspended), nil, "True/Ready", ""},
 	} {
 		dojo, s := c.dojo, serving(c.dojo, 0)
 		s.Postgres.Cluster.Live = c.live
@@ -238,11 +238,11 @@ func TestUnobserved(t *testing.T) {
 	before := dojo.DeepCopy()
 	got := lastKnownStatus(dojo, failed)
 	if diff := cmp.Diff(before, dojo); diff != "" {
-		t.Error("unobserved is not pure", diff)
+		t.Error("lastKnownStatus changes the Dojo", diff)
 	}
 	got.Conditions = dojo.Status.Conditions
 	if diff := cmp.Diff(dojo.Status, got); diff != "" {
-		t.Error("the last known facts do not stand", diff)
+		t.Error("a last known field of the status is lost", diff)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestOptionalParts(t *testing.T) {
 			c.dojo.Spec.Alerts, c.dojo.Status = nil, got
 			after := status(c.dojo, State{}, apply.Results{}, c.issues)
 			if is := conditionOf(after, corev1api.ConditionAlertsReady); is != "" || after.Alerts != nil {
-				t.Errorf("without alerts AlertsReady is %s, in %v", is, after.Alerts)
+				t.Errorf("without spec.alerts, AlertsReady is %q, and status.alerts is %v", is, after.Alerts)
 			}
 		})
 	}
@@ -400,14 +400,14 @@ func TestWaits(t *testing.T) {
 		issues []conditions.Issue
 		want   []corev1api.Wait
 	}{
-		"no wait":                          {dojotest.Dojo(), issues(rolling), nil},
-		"a wait begins":                    {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
-		"a wait continues":                 {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
-		"a wait is Degraded":               {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
-		"a wait ends":                      {dojotest.Dojo(hour), issues(rolling), nil},
-		"a wait for another object begins": {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
-		"two issues wait for one object":   {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
-		"a second wait begins":             {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
+		"no wait":                     {dojotest.Dojo(), issues(rolling), nil},
+		"a wait begins":               {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
+		"a wait continues":            {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
+		"a wait exceeds its deadline": {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
+		"a wait ends":                 {dojotest.Dojo(hour), issues(rolling), nil},
+		"a wait ends, and a wait for another object begins":      {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
+		"two issues wait for one object":                         {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
+		"a wait continues, and a wait for another object begins": {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

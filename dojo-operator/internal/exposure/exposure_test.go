@@ -140,16 +140,16 @@ func TestForeignObjects(t *testing.T) {
 	c := dojotest.NewCluster(t, &networkingv1.Ingress{ObjectMeta: foreign}, route)
 	for name, change := range map[string]func(*corev1api.Dojo){"Ingress": byIngress, "HTTPRoute": byGateway} {
 		if _, plan := planFor(t, c, dojotest.Dojo()); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
-			t.Errorf("where none is desired, plans %+v", plan)
+			t.Errorf("no object is desired, but the plan is %+v", plan)
 		}
 		dojo := dojotest.Dojo(change)
 		s, plan := planFor(t, c, dojo)
 		if plan.Apply != nil || plan.Delete != nil || dojotest.Worst(plan.Issues) != "Degraded/NameConflict" ||
 			!strings.Contains(plan.Issues[0].Message, name) {
-			t.Errorf("where an %s is desired, plans %+v", name, plan)
+			t.Errorf("an %s is desired, and the plan is %+v", name, plan)
 		}
 		if got := Status(dojo, s); got != nil {
-			t.Errorf("reached at %v", got)
+			t.Errorf("the status has the hosts %v", got)
 		}
 	}
 }
@@ -194,19 +194,19 @@ func TestRoute(t *testing.T) {
 		want    string
 		reached bool
 	}{
-		"no report":                                      {nil, 0, waiting, false},
-		"no report for long":                             {nil, time.Hour, late, false},
-		"report of another Gateway":                      {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
-		"report of another listener":                     {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
-		"only one of two Gateways has reported":          {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
-		"accepted by both Gateways":                      {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
-		"accepted by a Gateway named with its namespace": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
-		"refused by one of two Gateways":                 {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
-		"refused by both Gateways":                       {[]parentStatus{public(no), own(no)}, 0, refused, false},
-		"accepted with unresolved references":            {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
-		"acceptance by one Gateway is unknown":           {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
-		"refused before a change":                        {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
-		"accepted before a change":                       {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
+		"no report":                                               {nil, 0, waiting, false},
+		"no report for long":                                      {nil, time.Hour, late, false},
+		"report of another Gateway":                               {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
+		"report of another listener":                              {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
+		"only one of two Gateways has reported":                   {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
+		"accepted by both Gateways":                               {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
+		"accepted by both Gateways, one report has the namespace": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
+		"refused by one of two Gateways":                          {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
+		"refused by both Gateways":                                {[]parentStatus{public(no), own(no)}, 0, refused, false},
+		"accepted with unresolved references":                     {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
+		"acceptance by one Gateway is unknown":                    {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
+		"refused before a change":                                 {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
+		"accepted before a change":                                {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
 		"accepted by one of two controllers of a Gateway": {
 			[]parentStatus{public(no), public(yes), own(yes)}, 0, "", true,
 		},
@@ -222,7 +222,7 @@ func TestRoute(t *testing.T) {
 			do(t, cluster, dojotest.Dojo(byGateway, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
 			_, plan := planFor(t, cluster, dojo) // no controller has reported on the change yet
 			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
-				t.Errorf("while it is written: %s", got)
+				t.Errorf("before a Gateway reports on the change: %s", got)
 			}
 			cluster.Run(t.Context(), dojo, plan)
 			report(t, cluster, c.parents...)
@@ -268,7 +268,7 @@ func TestRouteMatchesTheSpec(t *testing.T) {
 	}
 	live.Object["status"] = map[string]any{"parents": "none of ours"}
 	if got := reported(live); got != nil {
-		t.Errorf("of another kind of the same name: %v", got)
+		t.Errorf("a status of another form has the reports %v", got)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestWithoutTheGatewayAPI(t *testing.T) {
 	}
 	for _, dojo := range []*corev1api.Dojo{dojotest.Dojo(), dojotest.Dojo(byIngress)} {
 		if plan := Plan(dojo, s, service, testConfig); plan.Issues != nil {
-			t.Errorf("where no route is asked for: %+v", plan.Issues)
+			t.Errorf("no route is desired, but the issues are %+v", plan.Issues)
 		}
 	}
 }

@@ -36,8 +36,9 @@ func Plan(dojo *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) 
 	if s.NoRoutes {
 		if route != nil {
 			p.Report(conditions.Degraded(corev1api.ReasonGatewayAPINotInstalled, "spec.exposure.gateway needs the "+
-				"Gateway API (https://gateway-api.sigs.k8s.io), but this cluster does not have its kind %s. "+
-				"Install the Gateway API; the Dojo then continues automatically.", routeKind.Kind))
+				"Gateway API (https://gateway-api.sigs.k8s.io), but this cluster does not have its kind %s, or does not let "+
+				"dojo-operator read it. Install the Gateway API, or see docs/platform/rbac.md; the Dojo then continues "+
+				"automatically.", routeKind.Kind))
 		}
 		return p
 	}

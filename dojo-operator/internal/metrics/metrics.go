@@ -33,7 +33,8 @@ func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan str
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dojo_child_applies_total",
-			Help: "Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed).",
+			Help: "Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed); " +
+				"deletions do not count.",
 		}, []string{"kind", "result"}),
 		rotations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "dojo_credential_rotations_total",
@@ -41,14 +42,14 @@ func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan str
 				"Secret of a Dojo's pods.",
 		}),
 		timeToAvailable: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "dojo_time_to_available_seconds",
-			Help:    "Time from the creation of a Dojo until it was first Available.",
+			Name: "dojo_time_to_available_seconds",
+			Help: "Time from the creation of a Dojo until it was first Available. A Dojo that was suspended or had 0 replicas " +
+				"before that does not count.",
 			Buckets: readyBuckets,
 		}),
 		timeToReady: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "dojo_time_to_ready_seconds",
-			Help: "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready after " +
-				"a change of its spec or a failure.",
+			Name:    "dojo_time_to_ready_seconds",
+			Help:    "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready.",
 			Buckets: readyBuckets,
 		}),
 	}
@@ -80,16 +81,19 @@ var (
 	conditionDesc = prometheus.NewDesc("dojo_condition",
 		"Whether a condition of a Dojo is True (1) or not (0).", []string{"namespace", "dojo", "type", "reason"}, nil)
 	desiredDesc = prometheus.NewDesc("dojo_replicas_desired",
-		"Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set.", perDojo, nil)
+		"Replicas that a Dojo should have: spec.replicas, or the number that an autoscaler of its Deployment has set; "+
+			"0 while the Dojo is suspended.", perDojo, nil)
 	readyDesc = prometheus.NewDesc("dojo_replicas_ready",
 		"Replicas of a Dojo that are ready.", perDojo, nil)
 	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
 		"When the condition Ready of a Dojo last changed its status, in seconds since 1970.", perDojo, nil)
 	backupDesc = prometheus.NewDesc("dojo_last_backup_timestamp_seconds",
-		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.",
+		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first backup, "+
+			"absent without spec.postgres.cluster.backup.",
 		perDojo, nil)
 	outdatedDesc = prometheus.NewDesc("dojo_postgres_outdated",
-		"Whether there is a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not (0).", perDojo, nil)
+		"Whether the operator knows a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not (0); "+
+			"always 0 without spec.postgres.cluster.version.", perDojo, nil)
 )
 
 type gauges struct {

@@ -137,11 +137,13 @@ dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 
 const (
 	transitionHelp = "When the condition Ready of a Dojo last changed its status, in seconds since 1970."
-	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one."
-	outdatedHelp   = "Whether there is a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not (0)."
-	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
-	readyHelp      = "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready after " +
-		"a change of its spec or a failure."
+	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first " +
+		"backup, absent without spec.postgres.cluster.backup."
+	outdatedHelp = "Whether the operator knows a newer minor version or build of Postgres for a Dojo's own Cluster (1) or not " +
+		"(0); always 0 without spec.postgres.cluster.version."
+	desiredHelp = "Replicas that a Dojo should have: spec.replicas, or the number that an autoscaler of its Deployment has " +
+		"set; 0 while the Dojo is suspended."
+	readyHelp = "Time until a Dojo was Ready: from its creation, or from when it stopped being Ready."
 )
 
 var gaugeNames = []string{
@@ -200,7 +202,7 @@ func TestCounters(t *testing.T) {
 	m.Available(2 * time.Second)
 	m.Ready(15 * time.Second)
 	want := `
-# HELP dojo_child_applies_total Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed).
+# HELP dojo_child_applies_total Writes of the operator to children of Dojos, by kind and by result (created, updated, unchanged, failed); deletions do not count.
 # TYPE dojo_child_applies_total counter
 dojo_child_applies_total{kind="Deployment",result="created"} 1
 dojo_child_applies_total{kind="Secret",result="failed"} 1
@@ -211,7 +213,7 @@ dojo_child_applies_total{kind="Service",result="updated"} 2
 # HELP dojo_credential_rotations_total Changes of database credentials, each counted when the operator writes the new credentials to the Secret of a Dojo's pods.
 # TYPE dojo_credential_rotations_total counter
 dojo_credential_rotations_total 1
-# HELP dojo_time_to_available_seconds Time from the creation of a Dojo until it was first Available.
+# HELP dojo_time_to_available_seconds Time from the creation of a Dojo until it was first Available. A Dojo that was suspended or had 0 replicas before that does not count.
 # TYPE dojo_time_to_available_seconds histogram
 dojo_time_to_available_seconds_bucket{le="1"} 0
 dojo_time_to_available_seconds_bucket{le="2"} 1

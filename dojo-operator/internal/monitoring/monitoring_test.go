@@ -118,7 +118,7 @@ func alerting(t *testing.T, dojo *corev1api.Dojo) *dojotest.Cluster {
 	report(t, c, ChannelName(dojo), usable, nil, "hook")
 	c.Do(dojo, planFor(t, c, dojo))
 	if plan := planFor(t, c, dojo); plan.Apply != nil || plan.Issues != nil {
-		t.Fatalf("the alerts do not show: %+v", plan)
+		t.Fatalf("the alerts are not in sync after two reconciles: %+v", plan)
 	}
 	return c
 }
@@ -170,7 +170,7 @@ func TestMonitoring(t *testing.T) {
 	dojo.Spec.Monitoring.Enabled = true
 	plan = planWithout(t, c, dojo, "ServiceMonitor")
 	if diff := cmp.Diff([]string{"PrometheusRule"}, dojotest.Kinds(plan)); diff != "" || plan.Issues != nil {
-		t.Errorf("without one of the kinds: %v, %s", plan.Issues, diff)
+		t.Errorf("without the kind ServiceMonitor: %v, %s", plan.Issues, diff)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestForeignMonitor(t *testing.T) {
 	another.SetName("tokyo")
 	c := dojotest.NewCluster(t, another)
 	if plan := planFor(t, c, dojotest.Dojo()); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
-		t.Errorf("where none is desired, plans %+v", plan)
+		t.Errorf("no ServiceMonitor is desired, but the plan is %+v", plan)
 	}
 	plan := planFor(t, c, dojotest.Dojo(monitored))
 	if diff := cmp.Diff([]string{"PrometheusRule"}, dojotest.Kinds(plan)); diff != "" {
@@ -300,18 +300,18 @@ func TestAlertsReady(t *testing.T) {
 		"own channel": {dojo(inGroup), "", nothing, "", ""},
 		"own channel, deleted": {dojo(inGroup), "", gone("tokyo-alerts"),
 			"Progressing/WaitingForChannel", "DiscordChannel school/tokyo-alerts."},
-		"own channel, new": {dojo(inGroup), "", noStatus, "Progressing/WaitingForChannel",
+		"own channel, not reconciled yet": {dojo(inGroup), "", noStatus, "Progressing/WaitingForChannel",
 			"the DiscordChannel school/tokyo-alerts is not Ready: discord-operator has not reconciled it."},
-		"own channel, waiting": {dojo(inGroup), "", is(unusable, waiting, ""),
+		"own channel, waiting for its server": {dojo(inGroup), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
-		"own channel, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
+		"own channel, waiting for its server for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
 			"Degraded/ChannelNotReady", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist. See " +
 				"`kubectl describe discordchannels.discord.jutsu.com tokyo-alerts -n school`."},
-		"own channel, waiting, after a long wait for another": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
+		"own channel, waiting for its server, after a long wait for another channel": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts is not Ready (WaitingForServer): The server jujutsu does not exist."},
 		"own channel, not reconciled for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", noStatus,
 			"Degraded/ChannelNotReady", "discord-operator has not reconciled it"},
-		"own channel, refused": {dojo(inGroup), "", is(unusable, refused, ""),
+		"own channel, the bot lacks a permission": {dojo(inGroup), "", is(unusable, refused, ""),
 			"Degraded/ChannelNotReady", "The bot lacks ManageChannels. See"},
 		"own channel, exists but does not match its spec": {dojo(inGroup), "", is(usable, refused, "hook"), "", ""},
 		"own channel, without Secret": {dojo(inGroup), "", is(usable, nil, ""),
@@ -443,8 +443,8 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	step("no webhook", dojotest.Noon, nil, "WaitingForChannel")
 	report(t, c, "all", usable, nil, "another hook")
 	step("the URL is written", dojotest.Noon, nil, "")
-	step("it is there", dojotest.Noon, nil, "MovingAlerts")
-	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
+	step("after the URL is written", dojotest.Noon, nil, "MovingAlerts")
+	step("at the deadline", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
 func TestTheOwnChannelStaysWhenChannelRefNamesIt(t *testing.T) {

@@ -68,6 +68,7 @@ func rulesSpec(dojo *corev1api.Dojo, cfg Config) map[string]any {
 }
 
 func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {
-	return conditions.Degraded(reason, "%s needs %s, but this cluster does not have its kind %s. "+
-		"Install that operator; the Dojo then continues automatically.", what, operator, kind.Kind)
+	return conditions.Degraded(reason, "%s needs %s, but this cluster does not have its kind %s, or does not let "+
+		"dojo-operator read it. Install the missing operator, or see docs/platform/rbac.md; the Dojo then continues "+
+		"automatically.", what, operator, kind.Kind)
 }

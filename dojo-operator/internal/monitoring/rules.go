@@ -93,7 +93,7 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	rules := []any{rule(dojo, "DojoBackupFailed", "1m", "warning",
 		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, operatorLabels, corev1api.ConditionBackupSucceeded),
 		"Backups of Dojo "+name+" fail",
-		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG. See "+see("backups")+".")}
+		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG. See "+see("status")+".")}
 	if age := maxBackupAge(policy.Schedule); age > 0 {
 		rules = append(rules, rule(dojo, "DojoBackupOverdue", "60m", "warning",
 			fmt.Sprintf(`time() - max(dojo_last_backup_timestamp_seconds{%s}) > %.0f`, operatorLabels, age.Seconds()),

@@ -59,12 +59,12 @@ func TestAlerts(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"serving":        {dojotest.Dojo(), all()},
-		"scaled to zero": {dojotest.Dojo(dojotest.Replicas(0)), common},
-		"with database":  {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseUnreachable", "DojoDatabaseNotReady")},
+		"serving":         {dojotest.Dojo(), all()},
+		"scaled to zero":  {dojotest.Dojo(dojotest.Replicas(0)), common},
+		"with a database": {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseUnreachable", "DojoDatabaseNotReady")},
 		"with backups": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
-		"with backups that CloudNativePG refuses": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
+		"with an invalid backup schedule": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed")},
 		"with a version": {dojotest.Dojo(withCluster(nil), withVersion(nil)),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoPostgresOutdated")},
@@ -130,7 +130,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	if dashboard.RawQuery != "orgId=2" {
-		t.Error("the flag's value is changed")
+		t.Error("the links change the dashboard's URL in the Config")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestAlertText(t *testing.T) {
 		t.Errorf("reads %q", got)
 	}
 	if got := render(alertMessage); strings.Contains(got, "Silence") {
-		t.Errorf("what is resolved can be silenced: %q", got)
+		t.Errorf("a resolved alert has a link to silence it: %q", got)
 	}
 }
 

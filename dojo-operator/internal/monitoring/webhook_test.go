@@ -120,22 +120,22 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 		plan, guarded, deleted string
 		reports                string
 	}{
-		"no change":                       {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"another URL of Discord":          {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL":                   {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
-		"a foreign URL in the own Secret": {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL in the own Secret, with our field manager":    {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL in both Secrets":                              {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
-		"no URL in the own Secret":                                   {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"the own Secret is immutable, with a foreign URL":            {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
-		"the own Secret is immutable, with a valid URL":              {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"the own Secret is deleted":                                  {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
-		"the channel's Secret is deleted":                            {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
-		"both Secrets are deleted":                                   {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
-		"the own Secret has another owner":                           {foreign, "", "", "", "Degraded/NameConflict"},
-		"the own Secret has no owner":                                {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
-		"an AlertmanagerConfig of an earlier version":                {legacy, urlOf("hook"), urlOf("hook"), "", ""},
-		"an AlertmanagerConfig of an earlier version, a foreign URL": {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"no change": {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"another URL of Discord in the channel's Secret":                  {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in the channel's Secret":                           {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
+		"a foreign URL in the own Secret":                                 {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in the own Secret, under our field manager's name": {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in both Secrets":                                   {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"no URL in the own Secret":                                        {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own Secret is immutable, with a foreign URL":                 {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
+		"the own Secret is immutable, with a valid URL":                   {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own Secret is deleted":                                       {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
+		"the channel's Secret is deleted":                                 {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
+		"both Secrets are deleted":                                        {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
+		"the own Secret has another owner":                                {foreign, "", "", "", "Degraded/NameConflict"},
+		"the own Secret has no owner":                                     {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
+		"an AlertmanagerConfig of an earlier version":                     {legacy, urlOf("hook"), urlOf("hook"), "", ""},
+		"an AlertmanagerConfig of an earlier version, a foreign URL":      {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
 	} {
 		for step, of := range map[string]struct {
 			plan func(*corev1api.Dojo, State) apply.Plan
@@ -143,7 +143,7 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 		}{
 			"plan":       {func(dojo *corev1api.Dojo, s State) apply.Plan { return Plan(dojo, s, "http", testConfig) }, c.plan},
 			"safeguards": {func(dojo *corev1api.Dojo, s State) apply.Plan { return Safeguards(dojo, s, testConfig) }, c.guarded},
-			"deleted": {func(dojo *corev1api.Dojo, s State) apply.Plan {
+			"safeguards of a deleted Dojo": {func(dojo *corev1api.Dojo, s State) apply.Plan {
 				dojo.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon}
 				return Safeguards(dojo, s, testConfig)
 			}, c.deleted},
@@ -160,16 +160,16 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 				}
 				cluster.Do(dojo, plan)
 				if got := posts(t, cluster); got != of.want {
-					t.Errorf("posts to %q, not to %q", got, of.want)
+					t.Errorf("Alertmanager posts to %q, not to %q", got, of.want)
 				}
 				again := of.plan(dojo, observe(t, cluster, dojo, ""))
 				if again.Apply != nil || again.Delete != nil || again.Abandon != nil {
-					t.Errorf("the next one writes %v, deletes %v, abandons %v", dojotest.Kinds(again),
+					t.Errorf("the next plan writes %v, deletes %v, abandons %v", dojotest.Kinds(again),
 						dojotest.Deleted(again), again.Abandon)
 				}
 				for _, issue := range append(plan.Issues, again.Issues...) {
 					if strings.Contains(issue.Message, "attacker") || strings.Contains(issue.Message, "/webhooks/") {
-						t.Errorf("quotes a URL: %s", issue.Message)
+						t.Errorf("an issue quotes a URL: %s", issue.Message)
 					}
 				}
 			})
@@ -190,7 +190,7 @@ func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	gone("tokyo-alertmanager")(t, c) // simulates the garbage collector
 	c.Do(dojo, planFor(t, c, dojo))
 	if got := posts(t, c); got != urlOf("hook") {
-		t.Errorf("posts to %q", got)
+		t.Errorf("Alertmanager posts to %q", got)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
 	c.Do(dojo, Safeguards(dojo, observe(t, c, dojo, ""), testConfig))
 	if got := posts(t, c); got != "" {
-		t.Errorf("posts to %q", got)
+		t.Errorf("Alertmanager posts to %q", got)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestTheURLIsCheckedWithoutTheOtherKinds(t *testing.T) {
 		plan := Plan(dojo, s, "http", testConfig)
 		c.Do(dojo, plan)
 		if got := dojotest.Worst(plan.Issues); posts(t, c) != urlOf("hook") || !strings.HasSuffix(got, "PrometheusOperatorNotInstalled") {
-			t.Errorf("without %s it posts to %q and reports %s", kind.Kind, posts(t, c), got)
+			t.Errorf("without %s Alertmanager posts to %q, and the issue is %s", kind.Kind, posts(t, c), got)
 		}
 	}
 }

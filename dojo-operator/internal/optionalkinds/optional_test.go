@@ -17,20 +17,20 @@ var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", 
 func TestKind(t *testing.T) {
 	t.Parallel()
 	if got := widgets.Definition(); got != "widgets.example.org" {
-		t.Errorf("is defined by %s", got)
+		t.Errorf("the CustomResourceDefinition is %s", got)
 	}
 	if got := widgets.Object().GroupVersionKind(); got != widgets.GroupVersionKind {
 		t.Errorf("its objects are %s", got)
 	}
 }
 
-func TestPause(t *testing.T) {
+func TestRetryDelay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	k := &Kinds{clock: testclock.NewFakePassiveClock(now)}
 	for age, want := range map[time.Duration]time.Duration{0: newRetry, 59 * time.Second: newRetry, 2 * time.Minute: oldRetry, -time.Hour: newRetry} {
 		if got := k.retryDelay(now.Add(-age)); got != want {
-			t.Errorf("after %s waits %s", age, got)
+			t.Errorf("after %s, the delay is %s", age, got)
 		}
 	}
 }

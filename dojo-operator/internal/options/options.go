@@ -81,15 +81,17 @@ var parsing sync.Mutex
 func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	o := &Options{}
 	flags := flag.NewFlagSet("dojo-operator", flag.ContinueOnError)
-	flags.StringVar(&o.image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine", "`image` of the Dojo application")
+	flags.StringVar(&o.image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine",
+		"`image` of the application, for Dojos that do not set spec.image")
 	flags.DurationVar(&o.progressDeadline, "progress-deadline", 2*time.Minute,
-		"how long a Dojo may wait for its credentials or for its pods before it is Degraded; 1s to 24h")
+		"how long a Dojo may wait for its pods, or for an object that it needs, such as the Secret of its credentials, "+
+			"before it is Degraded; 1s to 24h")
 	flags.DurationVar(&o.databaseDeadline, "database-deadline", 15*time.Minute,
 		"how long each step of a Dojo's database, such as the start of its Cluster, may take before the Dojo is Degraded; "+
 			"1s to 24h")
 	flags.StringVar(&o.postgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
 		"`image` of Postgres, such as a mirror's, without tag and digest; the operator adds the tags and digests of its "+
-			"built-in catalog")
+			"built-in catalog; without effect if --postgres-catalog has files")
 	flags.StringVar(&o.PostgresCatalog, "postgres-catalog", "",
 		"`folder`, such as a mounted ConfigMap, with files of the kind ClusterImageCatalog; they name the image of each "+
 			"version of Postgres; without files the operator uses its built-in catalog")

@@ -44,7 +44,7 @@ func TestFlags(t *testing.T) {
 				ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api",
 			},
 		}, 16},
-		"all changed": {[]string{
+		"with flags": {[]string{
 			"--dojo-image=dojo:9", "--migrate-image=migrate:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-catalog=/etc/catalog",
 			"--platform-users", "--dashboard-url=https://grafana.example.org/d/x",
@@ -92,24 +92,24 @@ func TestWrongFlags(t *testing.T) {
 		arg  string
 		want string // "" for a valid command line
 	}{
-		"no image":                       {"--dojo-image=", "--dojo-image must not be empty"},
+		"no image of the application":    {"--dojo-image=", "--dojo-image must not be empty"},
 		"no image of Postgres":           {"--postgres-image=", `--postgres-image is "", it must be an image without tag and digest`},
 		"image of Postgres with a tag":   {"--postgres-image=r:5000/pg:17", `--postgres-image is "r:5000/pg:17", it must be`},
 		"deadline of less than a second": {"--progress-deadline=999ms", "--progress-deadline is 999ms, it must be at least 1s"},
 		"deadline of more than a day": {
 			"--progress-deadline=25h", "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h",
 		},
-		"a dashboard without an address":    {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
-		"a dashboard with a template":       {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
-		"docs with another scheme":          {"--docs-url=javascript:x", `--docs-url is "javascript:x", it must begin with`},
-		"docs with an anchor":               {"--docs-url=https://x.example.org#a", "--docs-url is"},
-		"another version of Discord's API":  {"--discord-api-url=https://discord.com/api/v9", "--discord-api-url: the API's address"},
-		"no URL of Discord's API":           {"--discord-api-url=", "--discord-api-url: the API's address"},
-		"no docs":                           {"--docs-url=", ""},
-		"longest deadline":                  {"--progress-deadline=24h", ""},
-		"shortest deadline":                 {"--progress-deadline=1s", ""},
-		"deadline of zero for the database": {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
-		"no workers":                        {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
+		"a dashboard URL without a host":        {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
+		"a dashboard URL with a template":       {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
+		"a docs URL with the scheme javascript": {"--docs-url=javascript:x", `--docs-url is "javascript:x", it must begin with`},
+		"a docs URL with an anchor":             {"--docs-url=https://x.example.org#a", "--docs-url is"},
+		"another version of Discord's API":      {"--discord-api-url=https://discord.com/api/v9", "--discord-api-url: the API's address"},
+		"no URL of Discord's API":               {"--discord-api-url=", "--discord-api-url: the API's address"},
+		"no docs URL":                           {"--docs-url=", ""},
+		"longest deadline":                      {"--progress-deadline=24h", ""},
+		"shortest deadline":                     {"--progress-deadline=1s", ""},
+		"deadline of zero for the database":     {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
+		"no workers":                            {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
 		"a flag that libs/manager refuses": {
 			"--lease-duration=10s", "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)",
 		},

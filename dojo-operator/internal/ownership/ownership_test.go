@@ -121,6 +121,6 @@ func TestDataIsHandedOver(t *testing.T) {
 	}
 	handed := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(tokyo, Application)}}
 	if issue := DataConflict(tokyo, "Service", handed); issue != nil {
-		t.Errorf("after that: %s", issue.Message)
+		t.Errorf("after the labels are added: %s", issue.Message)
 	}
 }

@@ -67,7 +67,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	if a.Spec.Hostname != "" {
-		t.Error("another field is kept")
+		t.Error("Strip keeps the hostname")
 	}
 }
 

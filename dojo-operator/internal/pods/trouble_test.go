@@ -102,8 +102,8 @@ func TestOf(t *testing.T) {
 		"one container ready, another not run": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
 		"no suitable node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
 			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a -n school`"}},
-		"held by a gate":  {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
-		"scheduled later": {placed, Trouble{}},
+		"held by a scheduling gate": {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
+		"scheduled later":           {placed, Trouble{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestTroubleDoesNotChangeByItself(t *testing.T) {
 			unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
 			unscheduled("a", corev1.PodReasonUnschedulable, "0/4 nodes are available"),
 		},
-		"crashed, then runs once": {pod("a", crashed(4)), pod("a", running(crashed(4), 0))},
+		"crashed, then runs again": {pod("a", crashed(4)), pod("a", running(crashed(4), 0))},
 		"another runtime error": {pod("a", waiting("RunContainerError", "id 1")),
 			pod("a", waiting("RunContainerError", "id 2"))},
 	}
@@ -154,20 +154,20 @@ func TestWorst(t *testing.T) {
 		pods []corev1.Pod
 		want string // the beginning of the message
 	}{
-		"no pods":                                  {nil, ""},
-		"no trouble":                               {[]corev1.Pod{fine}, ""},
-		"one of two pods has trouble":              {[]corev1.Pod{fine, lost}, "pod a"},
-		"a persistent trouble outranks another":    {[]corev1.Pod{lost, broken}, "pod b"},
-		"two persistent troubles, ordered by name": {[]corev1.Pod{alsoBroken, broken}, "pod b"},
-		"a healthy revision replaces a broken one": {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
-		"a broken revision replaces a healthy one": {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
-		"a broken revision, and a newer pod of the former one": {
+		"no pods":                     {nil, ""},
+		"no trouble":                  {[]corev1.Pod{fine}, ""},
+		"one of two pods has trouble": {[]corev1.Pod{fine, lost}, "pod a"},
+		"a persistent trouble outranks a transient one": {[]corev1.Pod{lost, broken}, "pod b"},
+		"two persistent troubles, ordered by name":      {[]corev1.Pod{alsoBroken, broken}, "pod b"},
+		"a healthy revision replaces a broken one":      {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
+		"a broken revision replaces a healthy one":      {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
+		"a broken revision, and a newer pod of the former revision": {
 			[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1), of(alsoBroken, "new", 2), of(pod("e"), "old", 3)}, "pod b",
 		},
-		"two broken revisions of the same second":                  {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
-		"broken revision b, healthy revision a of the same second": {[]corev1.Pod{of(fine, "a", 0), of(broken, "b", 0)}, "pod b"},
-		"broken revision a, healthy revision b of the same second": {[]corev1.Pod{of(broken, "a", 0), of(fine, "b", 0)}, "pod b"},
-		"two transient troubles, ordered by name":                  {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
+		"two broken revisions created in the same second":                   {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
+		"broken revision b, healthy revision a, created in the same second": {[]corev1.Pod{of(fine, "a", 0), of(broken, "b", 0)}, "pod b"},
+		"broken revision a, healthy revision b, created in the same second": {[]corev1.Pod{of(broken, "a", 0), of(fine, "b", 0)}, "pod b"},
+		"two transient troubles, ordered by name":                           {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestTerminationMessage(t *testing.T) {
 		"one runs":                              {[]corev1.Pod{runs}, ""},
 		"one has completed":                     {[]corev1.Pod{ended(0, "done", 0)}, ""},
 		"one has failed":                        {[]corev1.Pod{ended(3, "ERROR: no\n", 0)}, "ERROR: no"},
-		"the youngest of two":                   {[]corev1.Pod{ended(3, "first", 0), ended(2, "second", time.Minute)}, "second"},
+		"the younger of two failed pods":        {[]corev1.Pod{ended(3, "first", 0), ended(2, "second", time.Minute)}, "second"},
 		"one failed, another runs":              {[]corev1.Pod{ended(3, "first", 0), runs}, "first"},
 		"the youngest failed without a message": {[]corev1.Pod{ended(3, "first", 0), ended(3, "", time.Minute)}, ""},
 	}

@@ -93,7 +93,7 @@ func TestARevertedApplyIsNotRepeated(t *testing.T) {
 				}
 				writes = append(writes, kinds(plan)...)
 				if results := applier.Run(t.Context(), c.dojo, plan); !results.Stale {
-					t.Errorf("it is not planned again at once: %+v", results.Issues)
+					t.Errorf("the results are not stale: %+v", results.Issues)
 				}
 			}
 			if diff := cmp.Diff(c.writes, writes); diff != "" {

@@ -125,7 +125,7 @@ func TestSchedule(t *testing.T) {
 		"in another owner's Cluster": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
 		"the ScheduledBackup took the first backup": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
-		"the ScheduledBackup took its first backup of a former Cluster": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+		"the ScheduledBackup has backed up only a former Cluster": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			scheduled(-time.Second), []string{"Backup"}, nil},
 		"the operator took the first backup": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
 			scheduled(-time.Second)(w)
@@ -165,7 +165,7 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	} {
 		got, _, _ := unstructured.NestedString(o.Desired.Object, "spec", "pluginConfiguration", "parameters", "serverName")
 		if got != "of 16" {
-			t.Errorf("%s is in %q", name, got)
+			t.Errorf("the archive of %s is %q", name, got)
 		}
 	}
 }

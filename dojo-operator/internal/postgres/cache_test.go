@@ -155,13 +155,13 @@ func TestStripKeepsTheFieldsThatPlansRead(t *testing.T) {
 			stripped := whole.DeepCopy()
 			cluster.Strip(stripped)
 			if diff := cmp.Diff(of(whole), of(stripped)); diff != "" {
-				t.Error("the plan is another one", diff)
+				t.Error("Strip changes the plan", diff)
 			}
 			before := of(stripped)
 			c.without(stripped)
 			// The name is an exception, because a plan takes the Cluster's name from the Dojo.
 			if name != "name" && of(stripped) == before {
-				t.Errorf("no plan depends on it: %s", before)
+				t.Errorf("the plan does not depend on the field: %s", before)
 			}
 		})
 	}

@@ -147,7 +147,7 @@ func TestAppliedFieldsExist(t *testing.T) {
 				back, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 				must(t, err)
 				if lost := lost(o.Object, back); lost != "" {
-					t.Errorf("%s: the value of %s is another one", o.GetKind(), lost)
+					t.Errorf("%s: the typed object loses or changes %s", o.GetKind(), lost)
 				}
 			}
 		})

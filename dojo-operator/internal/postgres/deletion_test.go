@@ -115,7 +115,7 @@ func TestDrop(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(plan.Issues) > 0 && c.want.Issue == deletingDatabase && plan.Issues[0].RequeueAfter != testConfig.Deadline {
-				t.Errorf("its deadline would not be noticed: %+v", plan.Issues[0])
+				t.Errorf("the next reconcile is not at the deadline: %+v", plan.Issues[0])
 			}
 		})
 	}
@@ -359,7 +359,7 @@ func TestInUse(t *testing.T) {
 	dojo := tokyo(ownPG, dropping)
 	w := inSync(t, dojo)
 	if issue := InUse(dojo, w.observe(dojo)); issue != nil {
-		t.Errorf("without others: %s", issue.Message)
+		t.Errorf("without other users: %s", issue.Message)
 	}
 	w.Cluster.Others = users
 	want := "The Dojo is being deleted with its Cluster tokyo-db, but others use the Cluster: Database reports, Dojo kyoto, Dojo sendai. " +
@@ -402,17 +402,17 @@ func TestKeep(t *testing.T) {
 				t.Error(diff)
 			}
 			if c.want.Writes != nil && Kept(c.dojo, w.observe(c.dojo)) {
-				t.Error("the finalizer would go first")
+				t.Error("Kept is true before the objects are written")
 			}
 		})
 	}
 	w := inSync(t, tokyo(inPG))
 	if !Kept(tokyo(inPG), w.observe(tokyo(inPG))) || Kept(tokyo(inPG, dropping), w.observe(tokyo(inPG, dropping))) {
-		t.Error("what is to be kept is, and what is to be deleted is not")
+		t.Error("Kept is false with the policy Retain, or true with Delete")
 	}
 	w.Unreadable = &cnpg.DatabaseKind
 	if Kept(tokyo(inPG), w.observe(tokyo(inPG))) {
-		t.Error("it is not known what there is")
+		t.Error("Kept is true while a kind is unreadable")
 	}
 }
 

@@ -35,8 +35,8 @@ func TestPassword(t *testing.T) {
 	}{
 		"in sync":                       {dojo: tokyo(inPG), change: func(*world) {}},
 		"in sync, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: func(*world) {}},
-		"deleted":                       {dojo: tokyo(inPG), change: func(w *world) { w.secrets[owner] = nil }, want: fresh},
-		"deleted, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secrets[owner] = nil },
+		"Secret deleted":                {dojo: tokyo(inPG), change: func(w *world) { w.secrets[owner] = nil }, want: fresh},
+		"Secret deleted, reclaimPolicy Delete": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secrets[owner] = nil },
 			want: fresh, owned: true},
 		"rotation requested": {dojo: tokyo(inPG, rotating), change: func(*world) {},
 			want: fresh, rotation: "today"},
@@ -85,11 +85,11 @@ func TestPassword(t *testing.T) {
 				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
 			}
 			if string(secret.Data["host"]) != cnpg.Host(c.dojo) || string(secret.Data["user"]) != cnpg.SQLName(c.dojo) {
-				t.Errorf("it is of %s at %s", secret.Data["user"], secret.Data["host"])
+				t.Errorf("the Secret has the user %s and the host %s", secret.Data["user"], secret.Data["host"])
 			}
 			w.secrets[owner] = stored(w, w.secrets[owner], o)
 			if again := planPassword(w, c.dojo); again != nil {
-				t.Error("it is written again")
+				t.Error("the Secret is written again")
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 		t.Errorf("%s: %+v", secret.Type, secret.ObjectMeta)
 	}
 	if secret.Name != "tokyo-db" || secret.OwnerReferences != nil || !ownership.LabelledFor("tokyo", secret) {
-		t.Errorf("it is not kept with the data: %+v", secret.ObjectMeta)
+		t.Errorf("the metadata is %+v", secret.ObjectMeta)
 	}
 }
 
@@ -175,9 +175,9 @@ func TestThePasswordIsReadOnlyBeforeAWrite(t *testing.T) {
 		change func(*world)
 		want   bool
 	}{
-		"in sync":    {tokyo(inPG), func(*world) {}, false},
-		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, login.ReloadLabel) }, true},
-		"foreign":    {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil }, false},
+		"in sync":        {tokyo(inPG), func(*world) {}, false},
+		"label lost":     {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, login.ReloadLabel) }, true},
+		"foreign Secret": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestThePasswordIsReadOnlyBeforeAWrite(t *testing.T) {
 			s, err := login.Observe(t.Context(), reader, c.dojo, "", true)
 			must(t, err)
 			if (s.Logins[owner].Password != nil) != c.want {
-				t.Errorf("read: %q", s.Logins[owner].Password)
+				t.Errorf("the password that was read: %q", s.Logins[owner].Password)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestThePasswordIsReadOnlyBeforeAWrite(t *testing.T) {
 	delete(gone.secrets[owner].Labels, login.ReloadLabel)
 	_, err := login.Observe(t.Context(), readerOf(objects(gone.secrets[owner]), nil), tokyo(inPG), "", true)
 	if !errors.Is(err, apply.ErrStale) {
-		t.Errorf("gone behind the cache: %v", err)
+		t.Errorf("a Secret that exists only in the cache: %v", err)
 	}
 }
 

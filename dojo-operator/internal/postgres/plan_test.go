@@ -37,8 +37,8 @@ func TestStepsToADatabase(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"in another owner's Cluster":  {tokyo(inPG), way},
-		"to be deleted with the Dojo": {tokyo(inPG, dropping), way},
+		"in another owner's Cluster":                       {tokyo(inPG), way},
+		"in another owner's Cluster, reclaimPolicy Delete": {tokyo(inPG, dropping), way},
 		"in its own Cluster": {tokyo(ownPG, backedUp), append([]string{
 			"Cluster: Progressing/WaitingForCluster: not usable",
 			"ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole: not usable",
@@ -152,8 +152,8 @@ func TestPlan(t *testing.T) {
 		"primary lost": {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
 		"no primary yet": {tokyo(inPG), func(w *world) { w.Cluster.Live.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
-		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
-		"failover":                         {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
+		"primary lost, a standby is ready":               {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
+		"switchover":                                     {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
 		"own Cluster's primary lost, a standby is ready": {tokyo(ownPG), failover, result{nil, waitingForCluster, no}},
 		"own Cluster's primary lost for long, Cluster just written": {
 			tokyo(ownPG, waitingFor("instances of the Cluster school/tokyo-db", time.Hour)),
@@ -220,7 +220,7 @@ func TestPlan(t *testing.T) {
 		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.SecretResourceVersion = "0" },
 			result{nil, creatingRole, no}},
 		"password rotation requested": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
-		"foreign password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil },
+		"foreign password Secret": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			result{nil, nameConflict, no}},
@@ -232,7 +232,7 @@ func TestPlan(t *testing.T) {
 			result{nil, nameConflict, no}},
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
-		"PodDisruptionBudget of another Dojo": {tokyo(ownPG), func(w *world) {
+		"PodDisruptionBudget of another Dojo has the Cluster's name": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Cluster.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
 		}, result{nil, nameConflict, no}},
 		"PodDisruptionBudget of another Dojo has the primary's name": {tokyo(ownPG), func(w *world) {
@@ -415,13 +415,13 @@ func TestImages(t *testing.T) {
 		live *cnpgv1.Cluster
 		is   string
 	}{
-		"no version or image":                    {pg("", ""), nil, ""},
-		"version":                                {pg("17", ""), nil, "registry.example/postgres:17"},
-		"image":                                  {pg("", "x:17"), nil, "x:17"},
-		"no version, default image":              {pg("", ""), byDefault, ""},
-		"version removed":                        {pg("", ""), versioned, "registry.example/postgres:17"},
-		"version of the default image":           {pg("18", ""), byDefault, "cnpg/postgresql:18"},
-		"another version than the default image": {pg("17", ""), byDefault, "registry.example/postgres:17"},
+		"no version or image":          {pg("", ""), nil, ""},
+		"version":                      {pg("17", ""), nil, "registry.example/postgres:17"},
+		"image":                        {pg("", "x:17"), nil, "x:17"},
+		"no version, default image":    {pg("", ""), byDefault, ""},
+		"version removed":              {pg("", ""), versioned, "registry.example/postgres:17"},
+		"version of the default image": {pg("18", ""), byDefault, "cnpg/postgresql:18"},
+		"another version than that of the default image": {pg("17", ""), byDefault, "registry.example/postgres:17"},
 	} {
 		dojo := tokyo(ownPG, pgVersion(c.want.Version))
 		dojo.Spec.Postgres.Cluster.ImageName = c.want.ImageName
@@ -519,7 +519,7 @@ func TestMessages(t *testing.T) {
 	}{
 		"CloudNativePG removed": {tokyo(inPG), func(w *world) { w.Missing = []string{"Database"} },
 			"spec.postgres needs CloudNativePG 1.30 or newer, but this cluster does not have its kind Database. " +
-				"Install CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically."},
+				"Install or upgrade CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically."},
 		"Cluster comes up": {tokyo(ownPG), func(w *world) {
 			setReady(w.Cluster.Live, 1)
 			w.Cluster.Live.Status.Phase = "Setting up primary"
@@ -753,9 +753,9 @@ func TestStatus(t *testing.T) {
 			seen(s)
 			recorded(s)
 		})},
-		"in its own Cluster of an unknown size":                          {tokyo(ownPG, alone, known(own, recorded)), unsized(ours(3, live(3))), with(own, named)},
-		"in its own Cluster of an unknown size that is not in the cache": {tokyo(ownPG, alone, known(own)), unsized(State{}), &own},
-		"in its own Cluster with one instance":                           {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
+		"in its own Cluster of an unknown size":                              {tokyo(ownPG, alone, known(own, recorded)), unsized(ours(3, live(3))), with(own, named)},
+		"in its own Cluster of an unknown size, the cache lacks the Cluster": {tokyo(ownPG, alone, known(own)), unsized(State{}), &own},
+		"in its own Cluster with one instance":                               {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, Status(c.dojo, c.state)); diff != "" {

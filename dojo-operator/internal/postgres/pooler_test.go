@@ -61,7 +61,7 @@ func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 			return story
 		}
 	}
-	w.t.Errorf("it does not end: %v", story)
+	w.t.Errorf("the database is not in sync after 12 reconciles: %v", story)
 	return story
 }
 
@@ -115,7 +115,7 @@ func TestNewDojoWithPooler(t *testing.T) {
 	}
 	w.source, w.Application.Pooled = "tokyo-db", true
 	if s := w.observe(dojo); Unreachable(dojo, s) || WhyUnreachable(dojo, s) != "" || Status(dojo, s).Pooler.Instances != "2/2" {
-		t.Error("it is away", Status(dojo, s).Pooler)
+		t.Error("Postgres is reported as unreachable", Status(dojo, s).Pooler)
 	}
 	w.Pooler.Deployment.Status.AvailableReplicas = 1
 	if db := w.plan(dojo); worst(db.Plan) != "Progressing/WaitingForPooler" || !db.Usable(false) {
@@ -162,6 +162,6 @@ func TestPoolerOfASuspendedDojo(t *testing.T) {
 	w.Cluster.Live.Status.Conditions = nil
 	w.play()
 	if got := strings.Join(kinds(w.reconcile(awake).Plan), " "); got != "Pooler" || *w.Pooler.Pooler.Spec.Instances != 2 {
-		t.Errorf("awake, writes %s, with %d instances", got, *w.Pooler.Pooler.Spec.Instances)
+		t.Errorf("resumed, writes %s, with %d instances", got, *w.Pooler.Pooler.Spec.Instances)
 	}
 }

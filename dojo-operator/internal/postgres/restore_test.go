@@ -85,7 +85,7 @@ func TestStepsOfABootstrap(t *testing.T) {
 			}
 			w.play()
 			if again := w.plan(c.dojo).Plan; again.Apply != nil || again.Issues != nil {
-				t.Errorf("there is something left to do: %v %v", kinds(again), again.Issues)
+				t.Errorf("the database is not in sync: %v %v", kinds(again), again.Issues)
 			}
 			if origin := Status(c.dojo, w.State).Origin; origin != bootstrap.Origin(c.dojo) {
 				t.Errorf("the origin is %q", origin)

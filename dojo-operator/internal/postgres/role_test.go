@@ -55,7 +55,7 @@ func TestRoleIsRetried(t *testing.T) {
 			for _, o := range db.Plan.Apply {
 				got.Record = o.Desired.GetAnnotations()[login.RetryAnnotation]
 				if o.Drift {
-					t.Error("it counts as drift")
+					t.Error("the retry counts as drift")
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

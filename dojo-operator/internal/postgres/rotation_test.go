@@ -67,7 +67,7 @@ func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 			story, w.outdated = append(story, "pods are replaced"), ""
 		}
 		if !w.valid()[w.source] {
-			w.t.Errorf("Postgres refuses what the application has, after %v", story)
+			w.t.Errorf("Postgres refuses the application's login, after %v", story)
 		}
 		if !turns && story[len(story)-1] != "pods are replaced" {
 			if again := w.reconcile(dojo); again.Plan.Apply != nil {
@@ -80,7 +80,7 @@ func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 			return story
 		}
 	}
-	w.t.Errorf("it does not end: %v", story)
+	w.t.Errorf("the database is not in sync after 12 reconciles: %v", story)
 	return story
 }
 
@@ -129,7 +129,7 @@ func TestRotation(t *testing.T) {
 					t.Errorf("%s: %s", request, diff)
 				}
 				if diff := cmp.Diff(map[string]bool{l.ObjectName(dojo): true}, w.valid()); diff != "" {
-					t.Errorf("%s: both logins are valid: %s", request, diff)
+					t.Errorf("%s: the valid logins differ: %s", request, diff)
 				}
 				password := string(w.secrets[l].Data["password"])
 				if passwords[password] {

@@ -132,7 +132,7 @@ func inSync(t *testing.T, dojo *corev1api.Dojo) *world {
 			return w
 		}
 	}
-	t.Fatal("there is always something left to do")
+	t.Fatal("the database is not in sync after 8 reconciles")
 	return nil
 }
 

@@ -59,7 +59,8 @@ func checkInstalled(in input) cnpg.Step {
 	}
 	return cnpg.Blocked(conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"spec.postgres needs CloudNativePG 1.30 or newer, but this cluster does not have its kind %s. "+
-			"Install CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically.", in.state.Missing[0]))
+			"Install or upgrade CloudNativePG (https://cloudnative-pg.io); the Dojo then continues automatically.",
+		in.state.Missing[0]))
 }
 
 func checkNames(in input) cnpg.Step {

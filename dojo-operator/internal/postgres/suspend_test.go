@@ -65,24 +65,24 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	check("nothing runs", dojo, step{[]string{"Cluster"}, suspending, true, true})
 	w.Application.Stopped = false
 	w.hibernated()
-	check("asleep", dojo, step{nil, "", true, true})
+	check("hibernated", dojo, step{nil, "", true, true})
 	if db := w.plan(dojo); db.Usable(true) || db.Usable(false) {
-		t.Error("the credentials of a database that is asleep can be checked")
+		t.Error("the credentials of a hibernated database are usable")
 	}
 	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, true
-	check("asleep, and another Dojo resumes", dojo, step{[]string{"Cluster"}, "Degraded/ClusterInUse", false, true})
+	check("hibernated, and another Dojo resumes", dojo, step{[]string{"Cluster"}, "Degraded/ClusterInUse", false, true})
 	w.Cluster.Others = nil
-	check("asleep again", dojo, step{[]string{"Cluster"}, "Progressing/Suspending", true, true})
+	check("the other Dojo no longer uses the Cluster", dojo, step{[]string{"Cluster"}, "Progressing/Suspending", true, true})
 	w.hibernated()
 	dojo.Spec.Postgres.Cluster.Storage.Size.Add(dojo.Spec.Postgres.Cluster.Storage.Size)
-	check("changed", dojo, step{[]string{"Cluster"}, "", true, true})
+	check("the storage size changed", dojo, step{[]string{"Cluster"}, "", true, true})
 	setReady(w.Cluster.Live, 0)
 	back := dojo.DeepCopy()
 	back.Spec.Suspend = false
 	check("resumed", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
 	w.Cluster.Live.Status.Conditions = nil
 	w.play()
-	check("up again", back, step{[]string{"ScheduledBackup"}, "", false, false})
+	check("the Cluster is up again", back, step{[]string{"ScheduledBackup"}, "", false, false})
 }
 
 func TestSuspended(t *testing.T) {
@@ -158,7 +158,7 @@ func TestHibernationWaitsForPodsOfSuspendedGuests(t *testing.T) {
 		}
 	}
 	if guests, err := podsOfGuests(t, reading{pod, guest}, awake); err != nil || guests != nil {
-		t.Errorf("of a Dojo that is not suspended: %v, %v", guests, err)
+		t.Errorf("a Dojo that is not suspended observes pods of guests: %v, %v", guests, err)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestFinalBackupWhileSuspended(t *testing.T) {
 	size := w.Cluster.Live.Spec.StorageConfiguration.Size
 	w.Cluster.Live = stored(w, w.Cluster.Live, plan.Apply[0])
 	if w.Cluster.Live.Spec.StorageConfiguration.Size != size || cnpg.Hibernates(w.Cluster.Live) {
-		t.Errorf("resumes it with %+v", w.Cluster.Live)
+		t.Errorf("the Cluster resumes with %+v", w.Cluster.Live)
 	}
 	plan = FinalBackup(dojo, w.observe(dojo), testConfig)
 	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {

@@ -61,7 +61,7 @@ func TestVerifying(t *testing.T) {
 			return key.Kind == "Job" && strings.HasPrefix(key.Name, "tokyo-statistics-")
 		})
 		if o.Kind == "Cluster" && !after {
-			t.Error("the upgrade ends although the Job for statistics may not be written")
+			t.Error("the write of the Cluster does not wait for the statistics Job")
 		}
 	}
 }

@@ -231,8 +231,8 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
 	return conditions.WaitUntil(p.Now, since, deadline,
 		p.progressing("waits until an earlier step has ended: "+what),
-		p.stalled("The release step does not begin, because an earlier one has not ended: %s. Find out why with `kubectl "+
-			"describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
+		p.stalled("The release step does not begin, because an earlier step has not ended: %s. Find out why with "+
+			"`kubectl describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
 }
 
 func (p *planner) stalled(format string, args ...any) *conditions.Issue {

@@ -158,24 +158,24 @@ func TestPlan(t *testing.T) {
 		"the step is removed from the spec": {nil, func(t *testing.T, _ *corev1api.Dojo, s *State) {
 			s.Jobs = []*batchv1.Job{jobOf(t, dojotest.Dojo(withCommand), step)}
 		}, nil, result{Deletes: 1}},
-		"the step begins":              {command(), nil, nil, result{true, true, 0, releasing}},
-		"the database is not ready":    {command(), nil, func(in *Input) { in.Ready = false }, held(releasing)},
-		"suspended":                    {command(suspended), nil, stopped, held("")},
-		"suspended before its pod ran": {command(suspended), own(), stopped, result{true, false, 1, ""}},
-		"Postgres is being upgraded":   {command(), nil, stopped, held(releasing)},
-		"the step runs":                {command(), own(), nil, held(releasing)},
-		"runs while the database is not ready": {command(), own(),
+		"the step begins":                     {command(), nil, nil, result{true, true, 0, releasing}},
+		"the database is not ready":           {command(), nil, func(in *Input) { in.Ready = false }, held(releasing)},
+		"suspended":                           {command(suspended), nil, stopped, held("")},
+		"suspended before the step's pod ran": {command(suspended), own(), stopped, result{true, false, 1, ""}},
+		"Postgres is being upgraded":          {command(), nil, stopped, held(releasing)},
+		"the step runs":                       {command(), own(), nil, held(releasing)},
+		"the step runs while the database is not ready": {command(), own(),
 			func(in *Input) { in.Ready = false }, held(releasing)},
-		"has not ended by its deadline": {command(), own(func(job *batchv1.Job) {
+		"the step has not ended by its deadline": {command(), own(func(job *batchv1.Job) {
 			job.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 		}), nil, held(stalled)},
 		"succeeded":          {command(), own(is(batchv1.JobComplete, "")), nil, result{}},
 		"succeeded long ago": {command(released(step)), nil, nil, result{}},
-		"succeeded before another step": {command(released(step, "another step")),
+		"succeeded before another step, whose Job still exists": {command(released(step, "another step")),
 			earlier(ends(0, ""), is(batchv1.JobComplete, "")), nil, result{Deletes: 1}},
 		"failed":                      {command(), own(is(batchv1.JobFailed, "")), nil, held(failed)},
 		"failed, and its Job is gone": {command(failedBefore("")), nil, nil, held(failed)},
-		"failed, and the retry was requested earlier":       {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
+		"failed, and the requested retry failed too":        {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
 		"failed, and the request to retry is removed":       {command(failedBefore("1")), nil, nil, held(failed)},
 		"failed, its Job is gone, and a retry is requested": {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
 		"failed, and a requested retry deletes the failed Job": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
@@ -308,7 +308,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			}
 		}
 		if template.Labels[ownership.NameLabel] == ownership.Selector(dojo)[ownership.NameLabel] {
-			t.Errorf("%s: the Service would send requests to it", name)
+			t.Errorf("%s: the Service would send requests to the step's pod", name)
 		}
 		if !metav1.IsControlledBy(job, dojo) || *job.Spec.PodReplacementPolicy != batchv1.Failed ||
 			*job.Spec.ActiveDeadlineSeconds != 600 {
@@ -404,7 +404,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("after a rollback: %+v", back)
 	}
 	if forth := Status(dojo, State{Now: noon, Step: step, Target: target}); !cmp.Equal(forth, got) {
-		t.Errorf("after that: %+v", forth)
+		t.Errorf("after a return to the new image: %+v", forth)
 	}
 	command := dojotest.Dojo(withCommand)
 	job = jobOf(t, command, step, is(batchv1.JobComplete, ""))
@@ -416,7 +416,7 @@ func TestStatus(t *testing.T) {
 		record(got, strings.Repeat("x", i+1), at, "")
 	}
 	if len(got.Succeeded) != maxSucceeded || got.Succeeded[maxSucceeded-1] != strings.Repeat("x", 2*maxSucceeded) {
-		t.Errorf("keeps %d", len(got.Succeeded))
+		t.Errorf("the status keeps %d steps", len(got.Succeeded))
 	}
 	if Status(dojotest.Dojo(released(step)), s) != nil {
 		t.Error("without a step, there is a status")

@@ -96,7 +96,7 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 				t.Errorf("is %q, want %q", got, c.want)
 			}
 			if got := AwaitsMetrics(dojo, s); got != c.again {
-				t.Errorf("again after %s, want %s", got, c.again)
+				t.Errorf("the next check is after %s, want %s", got, c.again)
 			}
 			if issue != nil && !strings.Contains(issue.Message, "(FailedGetResourceMetric): no metrics known for pods. If `kubectl top pods -n ") {
 				t.Error(issue.Message)

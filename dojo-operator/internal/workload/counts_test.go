@@ -23,12 +23,12 @@ func TestCountsAlone(t *testing.T) {
 		change func(*appsv1.Deployment)
 		want   bool
 	}{
-		"generation observed":                 {func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 1 }, true},
-		"one more pod":                        {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
-		"revision of kube-controller-manager": {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
-		"progressing":                         {condition(appsv1.DeploymentProgressing, "True", "ReplicaSetUpdated"), true},
-		"not available":                       {condition(appsv1.DeploymentAvailable, "False", "MinimumReplicasUnavailable"), true},
-		"the first pod is ready":              {func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 1 }, false},
+		"generation observed": {func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 1 }, true},
+		"one more pod":        {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
+		"revision annotation of kube-controller-manager": {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
+		"progressing":            {condition(appsv1.DeploymentProgressing, "True", "ReplicaSetUpdated"), true},
+		"not available":          {condition(appsv1.DeploymentAvailable, "False", "MinimumReplicasUnavailable"), true},
+		"the first pod is ready": {func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 1 }, false},
 		"complete": {func(d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
 		}, false},
@@ -76,6 +76,6 @@ func TestCountsAlone(t *testing.T) {
 		}
 	}
 	if !CountsAlone(many(4), many(7)) || CountsAlone(many(4), many(8)) {
-		t.Error("many pods are not reported in tenths")
+		t.Error("of many pods, a change by a tenth is not reported, or a smaller one is")
 	}
 }

@@ -184,7 +184,7 @@ func TestPodTemplateChanges(t *testing.T) {
 				t.Errorf("difference of the pod templates: %s", diff)
 			}
 			if diff := cmp.Diff(before.Spec.Selector, after.Spec.Selector); diff != "" {
-				t.Error("the selector is immutable", diff)
+				t.Error("the selector, which is immutable, changes", diff)
 			}
 			s, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)
 			must(t, err)

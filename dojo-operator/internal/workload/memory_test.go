@@ -35,9 +35,9 @@ func TestShare(t *testing.T) {
 	mine, other := a.Spec.Template.Spec.Containers[0], b.Spec.Template.Spec.Containers[0]
 	if mine.LivenessProbe != other.LivenessProbe || mine.SecurityContext != other.SecurityContext ||
 		a.Spec.Template.Spec.SecurityContext != b.Spec.Template.Spec.SecurityContext {
-		t.Error("what is the same is held twice")
+		t.Error("equal fields are held twice")
 	}
 	if mine.Env[2].ValueFrom.SecretKeyRef.Name == other.Env[2].ValueFrom.SecretKeyRef.Name {
-		t.Error("what differs is the same")
+		t.Error("different Secret names became equal")
 	}
 }

@@ -107,7 +107,7 @@ func TestPlanBudget(t *testing.T) {
 				t.Error("deletes another object than the live one")
 			}
 			if writes && p.Apply[0].ReplaceSpec == nil {
-				t.Error("fields that exclude ours would stay")
+				t.Error("the write does not replace the spec")
 			}
 			if got := dojotest.Worst(p.Issues); got != c.issue {
 				t.Errorf("issues are %s", got)
@@ -162,7 +162,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the Deployment waits for %v", after)
 	}
 	if got := dojotest.Worst(plan.Issues); got != "Progressing/RollingOut" {
-		t.Errorf("a Deployment that is written is %s", got)
+		t.Errorf("the issue of a new Deployment is %s", got)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestPlanKeepsThePodsUntilTheReleaseStepHasRun(t *testing.T) {
 			c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, hold, testConfig))
 		}
 		if plan := Plan(dojo, observe(t, c, dojo), access, hold, testConfig); plan.Apply != nil {
-			t.Errorf("writes %v at rest", dojotest.Kinds(plan))
+			t.Errorf("after three reconciles, the next one writes %v", dojotest.Kinds(plan))
 		}
 		return deploymentOf(t, c)
 	}

@@ -220,7 +220,7 @@ func TestRollbackIgnoresOtherClients(t *testing.T) {
 		t.Errorf("is %s, runs %s", issue, st.image())
 	}
 	if got := st.dojo.Status.Rollout.ServedImage; got != "dojo:1" {
-		t.Errorf("%s is one to return to", got)
+		t.Errorf("the served image is %s", got)
 	}
 	st.roll("dojo:2")
 	applytest.Edit(t, st.c.Server, "kubectl", deploymentOf(t, st.c), func(d *appsv1.Deployment) {
@@ -235,7 +235,7 @@ func TestServedImageNeedsPods(t *testing.T) {
 	t.Parallel()
 	st := served(t, dojotest.Replicas(0))
 	if st.dojo.Status.Rollout != nil {
-		t.Errorf("no pod, but %+v", st.dojo.Status.Rollout)
+		t.Errorf("without pods, the rollout status is %+v", st.dojo.Status.Rollout)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestComplete(t *testing.T) {
 		"all pods serve":                       {deployment(), true},
 		"the status has an earlier generation": {deployment(observedAt(3)), false},
 		"an old pod still serves":              {deployment(counts(3, 2, 3)), false},
-		"an extra old pod is left":             {deployment(counts(4, 3, 3)), false},
+		"an extra old pod still exists":        {deployment(counts(4, 3, 3)), false},
 		"one pod is not ready":                 {deployment(counts(3, 3, 2)), false},
 		"one pod is ready, but not available":  {deployment(notAvailable), false},
 		"more pods desired than exist":         {deployment(scaleTo(5)), false},
@@ -132,7 +132,7 @@ func TestOutdated(t *testing.T) {
 		"the Deployment has the former revision":      {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
 		"no revision of credentials":                  {ours(), "", nil, "the Deployment has yet to get the new credentials"},
 		"old pods serve":                              {left, "new", nil, "the rollout is not complete"},
-		"old pods are ending":                         {ours(), "new", ends, "the pod a and 1 more have not ended"},
+		"pods are ending":                             {ours(), "new", ends, "the pod a and 1 more have not ended"},
 		"the cache still shows an old pod as running": {ours(), "new", serve, "the pod a has not ended"},
 		"an old pod was evicted":                      {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
 		"no Deployment, a pod runs":                   {nil, "new", serve, ""},
@@ -189,7 +189,7 @@ func TestRollout(t *testing.T) {
 		"complete":                            {live: deployment()},
 		"complete, a pod was refused earlier": {live: deployment(refused)},
 		"starting":                            {live: deployment(counts(3, 3, 1)), want: rollingOut, says: "1 of 3 replicas are ready."},
-		"starting, one cannot be scheduled": {
+		"starting, one pod cannot be scheduled": {
 			live: deployment(counts(3, 3, 1)), pods: []corev1.Pod{lost},
 			want: rollingOut, says: "1 of 3 replicas are ready; pod a: it cannot be scheduled",
 		},
@@ -226,7 +226,7 @@ func TestRollout(t *testing.T) {
 			live: deployment(counts(3, 3, 0), exceeded), want: "Degraded/ProgressDeadlineExceeded",
 			says: "0 of 3 replicas are ready, with no progress for 1m30s.",
 		},
-		"no progress, no node": {
+		"no progress, a pod cannot be scheduled": {
 			live: deployment(counts(3, 3, 0), exceeded), pods: []corev1.Pod{lost}, want: "Degraded/Unschedulable",
 			says: "with no progress for 1m30s; pod a: it cannot be scheduled",
 		},
@@ -249,7 +249,7 @@ func TestRollout(t *testing.T) {
 			says: "2 of 3 replicas are ready, for more than 1m30s. " +
 				"See `kubectl describe pods -n school -l app.kubernetes.io/instance=tokyo`.",
 		},
-		"a replica is lost for too long, no node": {
+		"a replica is lost for too long, a pod cannot be scheduled": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), pods: []corev1.Pod{lost},
 			want: "Degraded/ReplicasUnavailable", says: "for more than 1m30s; pod a: it cannot be scheduled",
 		},
@@ -301,7 +301,7 @@ func TestRolloutIsCheckedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := rolloutIssue(dojotest.Dojo(), State{Now: dojotest.Noon, Deployment: c.live, Pods: c.pods}, testConfig)
 			if got.RequeueAfter != c.want {
-				t.Errorf("looks again after %s", got.RequeueAfter)
+				t.Errorf("the next check is after %s", got.RequeueAfter)
 			}
 		})
 	}

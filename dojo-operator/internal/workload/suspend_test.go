@@ -79,7 +79,7 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 		{name: "scaled again", scaled: 5, desired: 5, want: 5},
 		{name: "stopped for an upgrade", stopped: true, desired: 5},
 		{name: "stopped for an upgrade, and suspended", suspend: true, stopped: true},
-		{name: "with other bounds", change: between(4), desired: 4, want: 4},
+		{name: "resumed with other bounds", change: between(4), desired: 4, want: 4},
 		{name: "stopped by spec.replicas 0", change: dojotest.Replicas(0)},
 		{name: "started by spec.replicas 3", change: dojotest.Replicas(3), desired: 3, want: 3},
 	} {

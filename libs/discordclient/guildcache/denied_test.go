@@ -77,8 +77,8 @@ func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 				return bits.Has(permissions.Administrator)
 			})()
 		}, "a", true},
-		{"after its overwrites have changed", overwrite(channel.ID), "a", true},
-		{"after the overwrites of its category have changed", overwrite(category.ID), "a", true},
+		{"after the channel's overwrites have changed", overwrite(channel.ID), "a", true},
+		{"after the overwrites of the channel's category have changed", overwrite(category.ID), "a", true},
 		{"within a minute", func() { ahead.Add(int64(59 * time.Second)) }, "a", false},
 		{"after a minute", func() { ahead.Add(int64(time.Second)) }, "a", true},
 		{"after another minute", func() { ahead.Add(int64(time.Minute)) }, "a", false},

@@ -59,12 +59,14 @@ var (
 	descRefused = gaugeDesc("discord_tokens_refused",
 		"Bots whose token was refused, by namespace; they make no calls until it is replaced.", "namespace")
 	descRemaining = gaugeDesc("discord_global_budget_remaining",
-		"Calls that the busiest bot can still make in this second.")
+		"Calls that the busiest bot can still make in this second; absent while no bot is in use.")
 	descInvalid = gaugeDesc("discord_invalid_requests",
-		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the IP address.", "status")
+		"Refused calls within the last ten minutes, by status; at 10,000 in total, Discord bans the IP address.",
+		"status")
 	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory, by namespace of the bot.", "namespace")
 	descAge   = gaugeDesc("discord_view_age_seconds",
-		"Age of the cached state of the most outdated guild in use, by namespace of the bot.", "namespace")
+		"Age of the cached state of the most outdated guild in use, by namespace of the bot; 0 without a guild in use.",
+		"namespace")
 )
 
 type gauges struct{ metrics *Metrics }

@@ -70,7 +70,7 @@ discord_gateway_connected{namespace="school"} 1
 # HELP discord_resyncs_total Complete reads of a guild, by source: "gateway", or "rest" (once per resync period, and whenever the cached state may be outdated).
 # TYPE discord_resyncs_total counter
 discord_resyncs_total{source="gateway"} 1
-# HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 Discord bans the IP address.
+# HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 in total, Discord bans the IP address.
 # TYPE discord_invalid_requests gauge
 discord_invalid_requests{status="401"} 0
 discord_invalid_requests{status="403"} 1

@@ -149,7 +149,7 @@ func (c *Client) runGateway(ctx context.Context) {
 			return
 		}
 		c.tooManyGuilds.Store(fatal.Code == gateway.CloseTooManyGuilds)
-		c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead",
+		c.opts.Log.Error("the Discord Gateway stays disconnected for now; polling the guilds instead",
 			"reason", discordclient.Sanitize(fatal.Error(), c.opts.Token))
 		select {
 		case <-ctx.Done():

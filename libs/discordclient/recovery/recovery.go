@@ -353,7 +353,7 @@ func decide(in Intent, state evidence) Result {
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"%ss %s all match this object, and the audit log does not show which one was created for it; "+
-				"set spec.adopt.id to the id of the right one", in.noun(), abbreviated(fits))}
+				"set spec.adopt.id to the id of the right %[1]s", in.noun(), abbreviated(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(state, fits)):

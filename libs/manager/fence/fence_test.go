@@ -165,18 +165,18 @@ func TestTransport(t *testing.T) {
 		method, path string
 		always       bool
 	}{
-		"a read":                     {http.MethodGet, "/api/v1/pods", true},
-		"a create":                   {http.MethodPost, "/api/v1/namespaces/ns/secrets", false},
-		"a status":                   {http.MethodPatch, "/apis/discord.jutsu.com/v1alpha1/namespaces/ns/discordroles/r/status", false},
-		"an event":                   {http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", false},
-		"a delete":                   {http.MethodDelete, "/apis/apps/v1/namespaces/ns/deployments/d", false},
-		"an update":                  {http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/d", false},
-		"the Lease":                  {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", true},
-		"the Lease, below a path":    {http.MethodPut, "/k8s/clusters/c/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", true},
-		"a token review":             {http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
-		"an access review":           {http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", true},
-		"an object of a like name":   {http.MethodPost, "/api/v1/namespaces/coordination.k8s.io/secrets", false},
-		"a group with a like ending": {http.MethodPost, "/apis/x.coordination.k8s.io/v1/leases", false},
+		"a read":                          {http.MethodGet, "/api/v1/pods", true},
+		"a create":                        {http.MethodPost, "/api/v1/namespaces/ns/secrets", false},
+		"a status":                        {http.MethodPatch, "/apis/discord.jutsu.com/v1alpha1/namespaces/ns/discordroles/r/status", false},
+		"an event":                        {http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", false},
+		"a delete":                        {http.MethodDelete, "/apis/apps/v1/namespaces/ns/deployments/d", false},
+		"an update":                       {http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/d", false},
+		"the Lease":                       {http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", true},
+		"the Lease, behind a path prefix": {http.MethodPut, "/k8s/clusters/c/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", true},
+		"a token review":                  {http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
+		"an access review":                {http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", true},
+		"an object of a like name":        {http.MethodPost, "/api/v1/namespaces/coordination.k8s.io/secrets", false},
+		"a group with a like ending":      {http.MethodPost, "/apis/x.coordination.k8s.io/v1/leases", false},
 	}
 	for name, c := range cases {
 		for _, open := range []bool{true, false} {

@@ -106,7 +106,7 @@ func TestStandIn(t *testing.T) {
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(s.Stop)
-	t.Run("objects", func(t *testing.T) { t.Parallel(); testObjects(t, s, c, &sessions) })
+	t.Run("instances, roles, databases and backups", func(t *testing.T) { t.Parallel(); testObjects(t, s, c, &sessions) })
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
@@ -216,7 +216,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(lastBackup).Should(Equal("False/BackupStarted"))
 	second := object("Backup", "second", map[string]any{"cluster": inPG, "method": "plugin"})
 	create(second)
-	g.Eventually(reads(second, "phase")).Should(Equal("pending"), "one at a time")
+	g.Eventually(reads(second, "phase")).Should(Equal("pending"), "one Backup runs at a time")
 	s.SetBackups("default", "pg", BackupFailed)
 	for _, backup := range []*unstructured.Unstructured{first, second} {
 		g.Eventually(reads(backup, "phase")).Should(Equal("failed"))
@@ -231,7 +231,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	s.SetBackups("default", "pg", BackupCompleted)
 	waiting := object("Backup", "waiting", map[string]any{"cluster": inPG, "method": "plugin"})
 	create(waiting)
-	g.Eventually(reads(waiting, "phase")).Should(Equal("pending"), "the invalid one never ends")
+	g.Eventually(reads(waiting, "phase")).Should(Equal("pending"), "the invalid Backup does not end")
 	g.Expect(c.Delete(t.Context(), invalid)).To(Succeed())
 	g.Eventually(reads(waiting, "phase")).Should(Equal("completed"))
 	last := object("Backup", "last", map[string]any{"cluster": inPG, "method": "plugin"})

@@ -58,7 +58,7 @@ func Commit(ctx context.Context, c git.Clone, l location.Location, revision, ver
 func commitTree(ctx context.Context, c git.Clone, tree, parent, message string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%an%n%ae%n%aI%n%cn%n%ce%n%cI", parent)
 	if err != nil || len(found) != 7 {
-		return "", errors.Join(err, fmt.Errorf("git log shows %q", found))
+		return "", errors.Join(err, fmt.Errorf("git log must print 7 lines about the parent commit, and prints %q", found))
 	}
 	c.Env = slices.Clone(c.Env)
 	for i, key := range []string{"AUTHOR_NAME", "AUTHOR_EMAIL", "AUTHOR_DATE", "COMMITTER_NAME", "COMMITTER_EMAIL", "COMMITTER_DATE"} {

@@ -79,7 +79,7 @@ func readModule(ctx context.Context, c git.Clone, l location.Location, revision,
 		return m, err
 	}
 	if at := m.file.Module.Mod.Path; at != l.Module(folder) {
-		return m, fmt.Errorf("%s is the module %s, and %s says %s", folder, at, location.File, l.Module(folder))
+		return m, fmt.Errorf("go.mod in %s names the module %s, but as %s says, it is %s", folder, at, location.File, l.Module(folder))
 	}
 	for _, r := range m.file.Require {
 		if sibling, ours := strings.CutPrefix(r.Mod.Path, l.Repo+"/"); ours {

@@ -85,7 +85,8 @@ func unambiguous(texts map[string]string, from, to location.Location) error {
 		}
 		for name, text := range texts {
 			if strings.Contains(text, place[1]) {
-				return fmt.Errorf("%s contains %s already: remove it from this file, or choose another place", name, place[1])
+				return fmt.Errorf("the file %s already contains the new address %s: remove it from this file, or choose another address",
+					name, place[1])
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestWrongUse(t *testing.T) {
 		"status a -w -o json":            "--watch and --output exclude each other",
 		"status a -o table":              "must be json or yaml; see kubectl discord status --help",
 		"invite":                         "the name of a DiscordServer is missing: kubectl discord invite SERVER",
-		"check-token":                    "name a DiscordServer or --token-file: kubectl discord check-token [SERVER]",
+		"check-token":                    "name a DiscordServer, or set --token-file: kubectl discord check-token [SERVER]",
 		"check-token a b":                `unexpected argument "b": kubectl discord check-token [SERVER]`,
 		"adopt":                          "the name of a DiscordServer is missing: kubectl discord adopt SERVER ID",
 		"adopt a":                        "the id of a channel, category or role is missing: kubectl discord adopt SERVER ID",

@@ -18,7 +18,7 @@ func (s *session) newStatus() *cobra.Command {
 		`Shows the state of a DiscordServer, its numbers of channels and roles with Discord's limits, and the permissions that
 its bot lacks. Then it lists the groups, channels and roles of all namespaces that you may list, each with its state,
 the cause, and its drift. It reads only the statuses in Kubernetes, so it needs no token. The exit code is 3 if
-something is wrong.`,
+the server or an object is Degraded or Unknown, or if the bot lacks a permission.`,
 		func(ctx context.Context, name string) error {
 			if follow {
 				return s.Follow(ctx, func(ctx context.Context) (string, error) { return s.statusText(ctx, name) })
@@ -62,10 +62,10 @@ func (s *session) newInvite() *cobra.Command {
 	var format kubectl.Output
 	cmd := s.forServer("invite", "Print the link that adds the bot, with the permissions that it needs, and why",
 		`Prints a link. A user who may manage the server on Discord opens it to add the bot, or to give the bot missing
-permissions. The link asks for exactly the permissions that the DiscordServer and the objects of its namespace need. The
-output has the reason for each permission. It also lists the permissions that only objects of other namespaces need; -A
-adds these to the link. If you may not list the objects of all namespaces, the link can lack permissions. A warning says
-so.`,
+permissions. The link asks for exactly the permissions that the DiscordServer and the objects of its namespace need, but
+for Administrator only with --administrator. The output has the reason for each permission. It also lists the
+permissions that only objects of other namespaces need; -A adds these to the link. If you may not list the objects of
+all namespaces, the link can lack permissions. A warning says so.`,
 		func(ctx context.Context, name string) error {
 			w, err := s.world(ctx, name)
 			if err != nil {
@@ -81,7 +81,7 @@ so.`,
 	cmd.Flags().BoolVarP(&everyone, "all-namespaces", "A", false,
 		"also ask for the permissions that only objects of other namespaces need")
 	cmd.Flags().BoolVar(&administrator, "administrator", false,
-		"also ask for Administrator, which is needed to enable Community")
+		"also ask for Administrator, which is needed to enable Community, and for a DiscordRole with Administrator")
 	format.Bind(cmd)
 	return cmd
 }

@@ -99,7 +99,7 @@ from the Secret of the DiscordServer, or from --token-file; it is never printed.
 wrong.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && from.file == "" {
-				return kubectl.Usage("name a DiscordServer or --token-file: %s", cmd.UseLine())
+				return kubectl.Usage("name a DiscordServer, or set --token-file: %s", cmd.UseLine())
 			}
 			return kubectl.Exactly(min(len(args), 1), "")(cmd, args)
 		},

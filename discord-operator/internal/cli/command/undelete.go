@@ -229,7 +229,7 @@ func (s *session) late(err error, p *recreate.Plan) error {
 	_, isServer := p.Old.(*v1alpha1.DiscordServer)
 	switch {
 	case gone && isServer:
-		return fmt.Errorf("the deletion has completed meanwhile. The server still exists on Discord: create the "+
+		return fmt.Errorf("the deletion has completed meanwhile. If the server still exists on Discord, create the "+
 			"DiscordServer again with spec.serverId %s", p.ID)
 	case gone:
 		return fmt.Errorf("the deletion has completed meanwhile. If the deletion policy kept %[1]s on Discord, print a "+

@@ -85,15 +85,15 @@ func TestCopyOpensNothing(t *testing.T) {
 		why   string   // part of the note
 		live  []string
 	}{
-		"no overwrites":                              {live: all},
-		"access by the bot's role":                   {list: []discordclient.Overwrite{closed, {ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels}}, live: all},
-		"access by another role of the bot":          {list: []discordclient.Overwrite{closed, sensei}, roles: []string{teacherID}, live: all},
-		"no access for the bot":                      {list: []discordclient.Overwrite{closed, sensei}, why: "would grant it in the copy: ViewChannel", live: all[:1]},
-		"more overwrites than the schema allows":     {list: many, why: "there are 101", live: all[:1]},
-		"a missing role":                             {list: []discordclient.Overwrite{closed, {ID: "1401681709430341898"}}, why: "does not have", live: all[:1]},
-		"an overwrite for neither a role nor a user": {list: []discordclient.Overwrite{closed, {ID: teacherID, Type: 7}}, why: "neither a role nor a user", live: all[:1]},
-		"denies an undocumented permission":          {list: []discordclient.Overwrite{{ID: teacherID, Deny: 1 << 60}}, why: "no spec can name", live: all[:1]},
-		"allows an undocumented permission":          {list: []discordclient.Overwrite{{ID: teacherID, Allow: 1 << 60}}, live: all},
+		"no overwrites":                                  {live: all},
+		"access by the bot's role":                       {list: []discordclient.Overwrite{closed, {ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels}}, live: all},
+		"access by another role of the bot":              {list: []discordclient.Overwrite{closed, sensei}, roles: []string{teacherID}, live: all},
+		"no access for the bot":                          {list: []discordclient.Overwrite{closed, sensei}, why: "would grant it in the copy: ViewChannel", live: all[:1]},
+		"more overwrites than the schema allows":         {list: many, why: "there are 101", live: all[:1]},
+		"a missing role":                                 {list: []discordclient.Overwrite{closed, {ID: "1401681709430341898"}}, why: "does not have", live: all[:1]},
+		"an overwrite for neither a role nor a user":     {list: []discordclient.Overwrite{closed, {ID: teacherID, Type: 7}}, why: "neither a role nor a user", live: all[:1]},
+		"an overwrite denies an undocumented permission": {list: []discordclient.Overwrite{{ID: teacherID, Deny: 1 << 60}}, why: "no spec can name", live: all[:1]},
+		"an overwrite allows an undocumented permission": {list: []discordclient.Overwrite{{ID: teacherID, Allow: 1 << 60}}, live: all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

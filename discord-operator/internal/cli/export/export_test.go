@@ -191,9 +191,9 @@ func TestLostPermissions(t *testing.T) {
 			[]discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
 		"private, the bot is an administrator":             {permissions.All, []discordclient.Overwrite{private}, manage, 0},
 		"private, the bot lacks the permission everywhere": {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
-		"denies an unneeded permission": {discordclient.PermissionsOverwrites,
+		"an overwrite denies ManageWebhooks, which is not needed": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
-		"denies a permission for webhooks": {discordclient.PermissionsOverwrites,
+		"an overwrite denies ManageWebhooks, which is needed": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage | hooks, hooks},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestWithoutWebhooks(t *testing.T) {
 	}
 	for _, want := range []string{"lacks ManageWebhooks", "oauth2/authorize"} {
 		if !strings.Contains(stdout, want) || !strings.Contains(stderr, want) {
-			t.Errorf("neither output may lack %q:\n%s\n%s", want, stdout, stderr)
+			t.Errorf("stdout and stderr must both have %q:\n%s\n%s", want, stdout, stderr)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestEveryCallCanFail(t *testing.T) {
 					t.Errorf("got %v and\n%s", err, stdout)
 				}
 				if name == "limited" && !strings.Contains(err.Error(), "run the command again in 1m31s") {
-					t.Errorf("the error has no time of a retry: %v", err)
+					t.Errorf("the error does not say when to run the command again: %v", err)
 				}
 			})
 		}

@@ -45,25 +45,25 @@ func TestObjectNames(t *testing.T) {
 		channels        []*discordclient.Channel
 		groups, channel map[string]string
 	}{
-		"the names on Discord": {
+		"distinct names": {
 			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "tokyo"), text("3", "", "general")},
 			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "tokyo", "3": "general"},
 		},
-		"the same name of a group and a channel": {
+		"a group and a channel with the same name": {
 			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "incidents")},
 			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "incidents"},
 		},
-		"the same name in two groups": {
+		"channels with the same name in different groups": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), category("2", "Kyoto"), text("3", "1", "general"),
 				text("4", "2", "general"), text("5", "", "general")},
 			groups:  map[string]string{"1": "tokyo", "2": "kyoto"},
 			channel: map[string]string{"3": "tokyo-general", "4": "kyoto-general", "5": "school-general"},
 		},
-		"the same name twice in a group": {
+		"two channels of a group whose names differ only in accents": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "1", "général")},
 			groups:   map[string]string{"1": "tokyo"}, channel: map[string]string{"3": "general-3", "4": "general-4"},
 		},
-		"the same name of two groups": {
+		"two groups whose names differ only in case and punctuation": {
 			channels: []*discordclient.Channel{category("1", "Tokyo!"), category("2", "tokyo")},
 			groups:   map[string]string{"1": "tokyo-1", "2": "tokyo-2"}, channel: map[string]string{},
 		},
@@ -133,7 +133,7 @@ func TestProposed(t *testing.T) {
 	} {
 		c := &discordclient.Channel{ID: "7", Name: name}
 		if got := proposed(c); got != want || !storable(c.Type, got) || storable(c.Type, name) {
-			t.Errorf("for %q %q is proposed, want %q", name, got, want)
+			t.Errorf("the name proposed for %q is %q, want %q", name, got, want)
 		}
 	}
 }

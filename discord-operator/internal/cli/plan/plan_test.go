@@ -168,7 +168,7 @@ func TestPlan(t *testing.T) {
 			`    permissionOverwrites of role "Dev": allow SendMessages, deny none`,
 			"+ DiscordChannel default/dev", `    name: "dev"`, `    topic: "Hello"`, `    group: "Team"`, `    create webhook "ci"`,
 		}},
-		"a create with a number": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
+		"a new channel with a user limit": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
 			want: []string{"+ DiscordChannel default/lounge", "    type: Voice", `    name: "Lounge"`, "    userLimit: 5"}},
 		"positions that need no move": {is: theServer +
 			object("DiscordChannel", "chat", inServer+`name: general, position: 2, adopt: {id: "$CHAT"}`) +
@@ -177,10 +177,10 @@ func TestPlan(t *testing.T) {
 			want: []string{
 				"~ DiscordChannel default/out", `    group: "incidents" -> none`, "+ DiscordChannel default/top", `    name: "top"`,
 			}},
-		"the position of an observed channel moves no other": {is: theServer + above +
+		"the position of an observed channel moves no other channel": {is: theServer + above +
 			object("DiscordChannel", "chat", inServer+"name: general, position: 9, managementPolicy: Observe"), same: true,
 			want: []string{"o DiscordChannel default/chat (observed)", `    move below "news"`}},
-		"the position of a paused channel moves no other": {is: theServer + above +
+		"the position of a paused channel moves no other channel": {is: theServer + above +
 			strings.Replace(object("DiscordChannel", "chat", inServer+"name: general, position: 9"),
 				"metadata: {", `metadata: {annotations: {discord.jutsu.com/paused: "true"}, `, 1)},
 		"deletes a removed channel, keeps an adopted one": {is: theServer + theGroup, was: theServer + theGroup + theChannel +
@@ -189,7 +189,7 @@ func TestPlan(t *testing.T) {
 		"renames": {is: theServer + object("DiscordChannel", "chat", inServer+"name: talk"),
 			was:  theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
-		"creates an object that --before lacks, even if its name exists": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
+		"creates a channel that --before lacks, although Discord has a channel of that name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			was: theServer, want: []string{"+ DiscordChannel default/chat", `    name: "general"`}},
 		"finds a channel by the id in the status": {
 			is: theServer + "---\napiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimPrefix(
@@ -268,7 +268,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("it ends with %v", err)
 			}
 			if len(c.want) == 0 {
-				c.want, lines = []string{"No changes: Discord matches the manifests."}, append(lines, "", "")
+				c.want, lines = []string{"No changes: an apply would change nothing on Discord."}, append(lines, "", "")
 			}
 			if diff := cmp.Diff(c.want, lines[:len(lines)-2]); diff != "" {
 				t.Errorf("%s%s%s", diff, stdout, stderr)
@@ -397,7 +397,7 @@ func TestPlanOfRemovedWebhooks(t *testing.T) {
 		"the spec drops the webhook":                       {chat(""), chat(", webhook: {name: ci}"), "delete webhook " + inChat},
 		"the manifests drop an adopted channel":            {theServer + theGroup, alerts, "delete webhook " + inAlerts + ifYounger},
 		"the spec drops the webhook of an adopted channel": {adopted(""), alerts, "delete webhook " + inAlerts + ifYounger},
-		"--before has the age of an adopted channel": {adopted(""), strings.Replace(alerts, "metadata: {name: alerts}",
+		"--before says when the object of an adopted channel was created": {adopted(""), strings.Replace(alerts, "metadata: {name: alerts}",
 			`metadata: {name: alerts, creationTimestamp: "2020-01-01T00:00:00Z"}`, 1), "delete webhook " + inAlerts + "\n"},
 		"the spec renames the webhook":           {chat(", webhook: {name: cd}"), chat(", webhook: {name: ci}"), `webhook.name: "ci" -> "cd"`},
 		"a user created the webhook":             {chat(""), chat(`, webhook: {name: by hand}`), ""},
@@ -601,9 +601,9 @@ func TestPlanOfRemovals(t *testing.T) {
 			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
 		"an observed role": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
-		"a full category without a removal": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+		"a new channel in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
 			want: map[string]string{"new": "^create; LimitReached: "}},
-		"a channel of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
+		"a channel of a full category, replaced by another": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
 			is:   fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
 			want: map[string]string{"old": "^delete; $", "new": "^create; $"}},
 		"a category that a channel leaves": {

@@ -166,7 +166,7 @@ func (r *Report) text() string {
 	}
 	s := r.Summary
 	if s == (Summary{}) {
-		return "No changes: Discord matches the manifests.\n"
+		return "No changes: an apply would change nothing on Discord.\n"
 	}
 	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
 		s.Create, s.Change, s.Move, s.Delete, s.Problems)

@@ -47,14 +47,16 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 		return nil, fmt.Errorf("the %s is not being deleted", what)
 	case !status.Finalized(o):
 		return nil, fmt.Errorf("it is too late to undelete the %s, which waits only for the finalizer %s: discord-operator "+
-			"has already deleted the object's resource on Discord, or kept the resource there, as spec.deletionPolicy says",
+			"has already deleted the object's resource on Discord, or left the resource there",
 			what, strings.Join(o.GetFinalizers(), ", "))
 	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
 		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
-			"has on Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
+			"has on Discord, set its spec.deletionPolicy to Retain. If its DiscordServer is in another namespace, the "+
+			"DiscordServer must also set spec.allowRetention", o.GetNamespace(), what)
 	case owner != nil:
 		return nil, fmt.Errorf("the %s belongs to the %s %s, and undelete does not replace an object that another object "+
-			"owns. To keep what the %[1]s has on Discord, set its spec.deletionPolicy to Retain", what, owner.Kind, owner.Name)
+			"owns. To keep what the %[1]s has on Discord, set its spec.deletionPolicy to Retain. If its DiscordServer is in "+
+			"another namespace, the DiscordServer must also set spec.allowRetention", what, owner.Kind, owner.Name)
 	case p.ID == "":
 		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Wait until the object is deleted, and "+
 			"create it again", what)

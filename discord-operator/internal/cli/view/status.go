@@ -87,7 +87,7 @@ func Status(w *world.World, now time.Time, style term.Style) string {
 	nodes := t.nodes()
 	out.WriteString(term.Forest(nodes))
 	if len(nodes) == 0 {
-		out.WriteString("  No group, channel or role refers to this server.\n")
+		out.WriteString("  No group, channel or role that you may list refers to this server.\n")
 	}
 	if len(r.NotShown) > 0 {
 		out.WriteString("Objects can be missing here, because you may not list these resources in all namespaces:\n")
@@ -117,7 +117,7 @@ func bot(w *world.World, r Report, style term.Style) string {
 	case r.Channels == nil:
 		return who + ": the operator has not seen the server yet"
 	default:
-		return who + ": has the permissions to manage the server and the objects in its namespace"
+		return who + ": the operator reports no missing permission"
 	}
 }
 

@@ -35,7 +35,7 @@ func TestRefusedFieldBlocksNoOther(t *testing.T) {
 			live:    discordclient.Channel{Type: discordgo.ChannelTypeGuildVoice, Name: "a", Bitrate: 64000},
 			reasons: []string{v1alpha1.ReasonBitrateTooHigh}, fields: []string{"userLimit", "permissionOverwrites"},
 		},
-		"a type that needs a community server": {
+		"a server that allows no announcement channel": {
 			spec: spec{Type: "Announcement", Topic: ptr.To("x"), PermissionOverwrites: closed}, live: text,
 			reasons: []string{v1alpha1.ReasonAnnouncementsNotAllowed}, fields: []string{"topic", "permissionOverwrites"},
 		},

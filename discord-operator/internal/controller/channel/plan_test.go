@@ -400,7 +400,7 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		want     string // part of the message; empty if the plan deletes the channel
 	}{
 		"the rules channel":                              {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
-		"the rules channel, named in the spec":           {channel: "rules", by: "ns", want: "Name another DiscordChannel in spec.rulesChannelRef of DiscordServer main,"},
+		"the rules channel, advice to name another":      {channel: "rules", by: "ns", want: "Name another DiscordChannel in spec.rulesChannelRef of DiscordServer main,"},
 		"the updates channel":                            {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
 		"the rules channel, object in another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
 		"the rules channel, server being deleted":        {channel: "rules", by: "ns", going: true, want: "Choose another channel for this purpose, or disable Community in the server's settings"},

@@ -118,6 +118,7 @@ func WaitingFor(g *v1alpha1.DiscordGroup, names []string) *conditions.Issue {
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+
 			"on Discord yet. To undo the deletion: `kubectl discord undelete group %s -n %s`. To continue the deletion, "+
 			"move these DiscordChannels to another group. Or set their spec.deletionPolicy to Retain and delete them; "+
-			"their channels then stay on Discord. The deletion of a DiscordChannel without Retain loses its messages.",
+			"their channels then stay on Discord. Without Retain, the deletion of a DiscordChannel can delete its channel "+
+			"with all messages.",
 		issues.JoinUpToTen(names), g.Name, g.Namespace)
 }

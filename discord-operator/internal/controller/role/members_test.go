@@ -24,13 +24,13 @@ func TestTakeEach(t *testing.T) {
 		taken, left      []v1alpha1.UserID
 		err              error
 	}{
-		"no users":                                {},
-		"keeps all wanted users":                  {recorded: users("1", "2"), wanted: users("2", "1", "3"), left: users("1", "2")},
-		"takes the role from one user":            {recorded: users("1", "2", "3"), wanted: users("1", "3"), taken: users("2"), left: users("1", "3")},
-		"drops a user who left the server":        {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"1": gone}, taken: users("1", "2")},
-		"keeps the rest after a rate limit":       {recorded: users("1", "2", "3", "4"), wanted: users("4"), answers: map[v1alpha1.UserID]error{"2": limit}, taken: users("1", "2"), left: users("2", "3", "4"), err: limit},
-		"keeps all after an immediate rate limit": {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"1": limit}, taken: users("1"), left: users("1", "2"), err: limit},
-		"keeps a user after a lost response":      {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"2": broken}, taken: users("1", "2"), left: users("2"), err: broken},
+		"no users":                                          {},
+		"keeps all wanted users":                            {recorded: users("1", "2"), wanted: users("2", "1", "3"), left: users("1", "2")},
+		"takes the role from one user":                      {recorded: users("1", "2", "3"), wanted: users("1", "3"), taken: users("2"), left: users("1", "3")},
+		"drops a user who left the server":                  {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"1": gone}, taken: users("1", "2")},
+		"keeps the remaining users after a rate limit":      {recorded: users("1", "2", "3", "4"), wanted: users("4"), answers: map[v1alpha1.UserID]error{"2": limit}, taken: users("1", "2"), left: users("2", "3", "4"), err: limit},
+		"keeps all users if the first call is rate limited": {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"1": limit}, taken: users("1"), left: users("1", "2"), err: limit},
+		"keeps a user after a lost response":                {recorded: users("1", "2"), answers: map[v1alpha1.UserID]error{"2": broken}, taken: users("1", "2"), left: users("2"), err: broken},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -158,6 +158,35 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+func TestTheAdviceForARoleThatIsTooHigh(t *testing.T) {
+	t.Parallel()
+	onlyEveryone := guildtest.New(t, all)
+	onlyEveryone.Discord.DeleteRoleByHand(onlyEveryone.ID, onlyEveryone.Discord.Guild(onlyEveryone.ID).Members[onlyEveryone.Bot.UserID].Own)
+	g := guildtest.New(t, all)
+	own := g.Discord.Guild(g.ID).Members[g.Bot.UserID].Own
+	for name, c := range map[string]struct {
+		guild *guildtest.Guild
+		live  *discordclient.Role
+		drag  string
+	}{
+		"the bot has a lower role":      {g, &discordclient.Role{ID: g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: "On call", Position: 50})}, "a role of the bot"},
+		"the role is the bot's highest": {g, &discordclient.Role{ID: own}, "another role of the bot"},
+		"the bot has only @everyone": {
+			onlyEveryone, &discordclient.Role{ID: onlyEveryone.Discord.CreateRoleByHand(onlyEveryone.ID, discordtest.Role{Name: "On call"})},
+			"a role that you give to the bot",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.live.Name = "On call"
+			issue := tooHigh(observed(t, c.guild, nil).Guild, c.live)
+			if issue == nil || !strings.Contains(issue.Message, "drag "+c.drag+" above \"On call\"") {
+				t.Errorf("%v, want the advice to drag %s", issue, c.drag)
+			}
+		})
+	}
+}
+
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)

@@ -37,7 +37,7 @@ func TestCommunity(t *testing.T) {
 	}{
 		"enables Community": {channels: both, fields: []string{"verificationLevel", "explicitContentFilter", "rulesChannelRef",
 			"publicUpdatesChannelRef", "community"}, features: []string{"COMMUNITY"}, lowest: 1},
-		"keeps a higher verification level": {channels: both, level: v1alpha1.VerificationLevelHigh, fields: []string{"verificationLevel",
+		"keeps the higher verification level of the spec": {channels: both, level: v1alpha1.VerificationLevelHigh, fields: []string{"verificationLevel",
 			"explicitContentFilter", "rulesChannelRef", "publicUpdatesChannelRef", "community"},
 			features: []string{"COMMUNITY"}, lowest: 3},
 		"enables Community again": {channels: both, live: discordclient.Guild{VerificationLevel: 4, ExplicitContentFilter: 2,
@@ -48,7 +48,7 @@ func TestCommunity(t *testing.T) {
 		"changes the rules channel": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
 			RulesChannelID: "3", PublicUpdatesChannelID: "2", Features: []string{"COMMUNITY", "DISCOVERABLE", "NEWS"}},
 			fields: []string{"rulesChannelRef"}, features: []string{"COMMUNITY", "DISCOVERABLE"}},
-		"ignores a deleted channel": {channels: map[string]*v1alpha1.DiscordChannel{"rules": deleted(channel("1")),
+		"ignores a channel that is being deleted": {channels: map[string]*v1alpha1.DiscordChannel{"rules": deleted(channel("1")),
 			"updates": channel("2")}, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
 			RulesChannelID: "3", PublicUpdatesChannelID: "2"}},
 		"in sync": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
@@ -95,7 +95,7 @@ func TestCommunityNeedsAnAdministrator(t *testing.T) {
 		"an administrator":               {have: permissions.Administrator, exact: true, enables: true},
 		"a bot without Administrator":    {have: permissions.ManageGuild, exact: true, issue: true},
 		"a bot with unknown permissions": {enables: true},
-		"a bot that only observes":       {exact: true, policy: v1alpha1.ManagementPolicyObserve, enables: true},
+		"an observed server":             {exact: true, policy: v1alpha1.ManagementPolicyObserve, enables: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestCommunityNeedsAnAdministrator(t *testing.T) {
 				t.Errorf("%v, %+v", issue, p)
 			}
 			if !slices.Contains(p.Fields, "name") || len(p.Changes) != 1 {
-				t.Errorf("the rest is gone: %+v", p)
+				t.Errorf("the field name or the change is gone: %+v", p)
 			}
 		})
 	}

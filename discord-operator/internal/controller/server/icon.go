@@ -138,7 +138,7 @@ func iconNotFound(server *v1alpha1.DiscordServer) *conditions.Issue {
 
 func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue {
 	ref := server.Spec.Icon.ConfigMapKeyRef
-	return conditions.Degraded(v1alpha1.ReasonIconUnusable, "The key %q of ConfigMap %s of spec.icon %s.",
+	return conditions.Degraded(v1alpha1.ReasonIconUnusable, "The value of the key %q in ConfigMap %s (spec.icon) %s.",
 		ref.Key, ref.Name, why)
 }
 

@@ -70,5 +70,6 @@ func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 		}
 	}
 	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-		"DiscordChannel %s of spec.%s does not exist, or has no channel in this server yet.", name, field)
+		"DiscordChannel %s of spec.%s does not exist, or has no channel in this server yet. If it does not exist, create "+
+			"it, or name another DiscordChannel in that field.", name, field)
 }

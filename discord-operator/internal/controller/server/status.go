@@ -71,7 +71,7 @@ func truncated(name string) string {
 // Available stays true during an issue that resolves without a user, such as a rate limit.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
-	const unusable = "The operator cannot reconcile the server for this object."
+	const unusable = "The operator cannot manage the server for this DiscordServer. The condition Ready says why."
 	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, unusable); {
 	case results.Guild != nil:
 		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The bot is in the server.")

@@ -37,13 +37,13 @@ func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 		deleted, elsewhere, fromSecret bool
 		looks                          []look
 	}{
-		"one 404":                                                  {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
-		"two 404s, too soon":                                       {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
-		"two 404s, five seconds apart":                             {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
-		"the webhook exists, but the list lacks it":                {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
-		"the webhook is in another channel":                        {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
-		"only the Secret names the webhook, which Discord refuses": {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
-		"one refused read":                                         {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
+		"one 404":                                                           {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
+		"a second look one second after a 404":                              {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
+		"two 404s, five seconds apart":                                      {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
+		"the webhook exists, but the list lacks it":                         {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
+		"the webhook is in another channel":                                 {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
+		"only the Secret names the webhook, and Discord refuses both reads": {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
+		"one refused read":                                                  {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

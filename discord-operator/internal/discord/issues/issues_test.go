@@ -180,7 +180,7 @@ func TestUnreported(t *testing.T) {
 func TestIsTransient(t *testing.T) {
 	t.Parallel()
 	if IsTransient(nil) || IsTransient(conditions.Progressing("W", "").After(time.Second)) {
-		t.Error("too much is brief")
+		t.Error("nil, or an issue with a requeue time, counts as transient")
 	}
 	w := Transient(time.Second)
 	if !IsTransient(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
@@ -208,17 +208,17 @@ func TestWorst(t *testing.T) {
 			for _, a := range worse {
 				for _, b := range less {
 					if diff := cmp.Diff(only(a), of(a, b), same); diff != "" {
-						t.Errorf("of %v and %v: %v", a, b, diff)
+						t.Errorf("the first of %v and %v is not the worst (-want +got):\n%s", a, b, diff)
 					}
 					if diff := cmp.Diff(only(a), of(b, a), same); diff != "" {
-						t.Errorf("of %v and %v: %v", b, a, diff)
+						t.Errorf("the second of %v and %v is not the worst (-want +got):\n%s", b, a, diff)
 					}
 				}
 			}
 		}
 		for _, a := range worse {
 			if diff := cmp.Diff(only(a), of(a, worse[0]), same); diff != "" {
-				t.Errorf("of two issues of one rank, not the first: %v", diff)
+				t.Errorf("of two issues of one rank, the first is not the worst (-want +got):\n%s", diff)
 			}
 		}
 	}

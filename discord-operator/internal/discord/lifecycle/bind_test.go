@@ -267,7 +267,7 @@ func TestBind(t *testing.T) {
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true, ClaimedBy: "ns/", ClaimedHere: true}},
-		"spec.adopt names a channel that a deleted object's spec.adopt names": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that the spec.adopt of an object under deletion names": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
@@ -312,7 +312,7 @@ func TestBind(t *testing.T) {
 			}
 			return r.lookup(finalized, stored(id)), ""
 		}, found: Binding{Absent: true}},
-		"another process may still create": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
+		"a create of another process may still be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
 		"an interrupted create has no result": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.later(time.Minute)
 			return r.lookup(finalized), ""

@@ -127,7 +127,8 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		r.missing.End(id)
 		// The cache is outdated, or the resource is in another guild.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
+			"The %s %s exists, but Discord does not list it in this server. The operator reads the server again.",
+			r.Kind.Noun, id).After(issues.MaxTransient))
 	default:
 		return err
 	}

@@ -44,29 +44,29 @@ func TestAnswers(t *testing.T) {
 		changed, ignored []string
 		again            []string // fields of a second edit
 	}{
-		"applies a field": {
+		"Discord applies three fields": {
 			asked: edited{name: "a", slowmode: 5, overwrites: private}, before: channel{Name: "b"},
 			answer: channel{Name: "a", Slowmode: 5, Overwrites: private}, changed: []string{"name", "slowmode", "permissionOverwrites"},
 		},
-		"ignores a number": {
+		"Discord ignores a number": {
 			asked: edited{slowmode: 5}, ignored: []string{"slowmode"},
 		},
-		"stores another number": {
+		"Discord stores another number": {
 			asked: edited{slowmode: 5}, answer: channel{Slowmode: 6}, changed: []string{"slowmode"},
 		},
-		"ignores overwrites": {
+		"Discord ignores overwrites": {
 			asked: edited{overwrites: private}, ignored: []string{"permissionOverwrites"},
 		},
-		"stores another topic": {
+		"Discord stores another topic": {
 			asked: edited{topic: "see x"}, answer: channel{Topic: "see ***"}, changed: []string{"topic"},
 		},
-		"ignores a topic": {
+		"Discord ignores a topic": {
 			asked: edited{topic: "see x"}, before: channel{Topic: "none"}, answer: channel{Topic: "none"}, ignored: []string{"topic"},
 		},
-		"normalises a name to the live one": {
+		"Discord normalises a name to the live name": {
 			asked: edited{name: "On Call!"}, before: channel{Name: "on-call"}, answer: channel{Name: "on-call"},
 		},
-		"applies one of two fields": {
+		"Discord applies one of two fields": {
 			asked: edited{topic: "x", slowmode: 5}, answer: channel{Topic: "x"}, changed: []string{"topic"}, ignored: []string{"slowmode"},
 		},
 	}

@@ -30,15 +30,15 @@ func TestInherited(t *testing.T) {
 		list   []live
 		copied bool // whether only Discord can copy the overwrites
 	}{
-		"a private category":                                  {guild: bot, list: []live{role(bot.ID, 0, view), member("99999999", view, 0)}},
-		"denies a permission that the bot lacks":              {guild: bot, list: []live{role(bot.ID, 0, ban)}, copied: true},
-		"allows a permission that the bot lacks":              {guild: bot, list: []live{member("99999999", ban, 0)}, copied: true},
-		"denies ManageRoles":                                  {guild: bot, list: []live{role(bot.ID, 0, permissions.ManageRoles)}, copied: true},
-		"denies ManageRoles, and the bot is an administrator": {guild: admin, list: []live{role(admin.ID, 0, permissions.ManageRoles|secret)}},
-		"denies a bit without a name":                         {guild: bot, list: []live{role(bot.ID, 0, view|secret)}, copied: true},
-		"a category without overwrites":                       {guild: admin, copied: true},
-		"as many overwrites as Discord accepts":               {guild: bot, list: most},
-		"more overwrites than Discord accepts":                {guild: admin, list: append(most[:maxOverwrites:maxOverwrites], role(admin.ID, 0, view)), copied: true},
+		"a private category": {guild: bot, list: []live{role(bot.ID, 0, view), member("99999999", view, 0)}},
+		"an overwrite denies a permission that the bot lacks":              {guild: bot, list: []live{role(bot.ID, 0, ban)}, copied: true},
+		"an overwrite allows a permission that the bot lacks":              {guild: bot, list: []live{member("99999999", ban, 0)}, copied: true},
+		"an overwrite denies ManageRoles":                                  {guild: bot, list: []live{role(bot.ID, 0, permissions.ManageRoles)}, copied: true},
+		"an overwrite denies ManageRoles, and the bot is an administrator": {guild: admin, list: []live{role(admin.ID, 0, permissions.ManageRoles|secret)}},
+		"an overwrite denies a bit without a name":                         {guild: bot, list: []live{role(bot.ID, 0, view|secret)}, copied: true},
+		"a category without overwrites":                                    {guild: admin, copied: true},
+		"as many overwrites as Discord accepts":                            {guild: bot, list: most},
+		"more overwrites than Discord accepts":                             {guild: admin, list: append(most[:maxOverwrites:maxOverwrites], role(admin.ID, 0, view)), copied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

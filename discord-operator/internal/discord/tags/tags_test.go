@@ -86,7 +86,7 @@ func TestRecord(t *testing.T) {
 		t.Error(d)
 	}
 	if d := cmp.Diff(before, Record(spec, named("1:a"), before)); d != "" {
-		t.Errorf("while one is missing: %s", d)
+		t.Errorf("while Discord lacks a tag of the spec: %s", d)
 	}
 	swapped := recorded("2:b 1:a")
 	if d := cmp.Diff(swapped, Record(spec, named("1:b 2:a"), swapped)); d != "" {

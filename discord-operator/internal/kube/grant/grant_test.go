@@ -134,10 +134,10 @@ func TestCeilingIsAList(t *testing.T) {
 	everything := ^permissions.Bits(0)
 	if own := CeilingOf(server, "platform"); own.Bounded() || own.Within(everything) != everything ||
 		own.Exceeded([]v1alpha1.Permission{"Administrator"}) != nil {
-		t.Error("its own namespace has a ceiling")
+		t.Error("the server's own namespace has a ceiling")
 	}
 	if none := CeilingOf(server, "team-a"); !none.Bounded() || none.Within(everything) != 0 {
-		t.Error("another has none")
+		t.Error("another namespace has no ceiling")
 	}
 	for _, listed := range permissions.Documented() {
 		server.Spec.AllowedRoles = &v1alpha1.AllowedRoles{Permissions: []v1alpha1.Permission{v1alpha1.Permission(listed), "Bit47"}}

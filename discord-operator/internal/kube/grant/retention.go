@@ -37,7 +37,8 @@ func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.De
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed,
 		"spec.deletionPolicy is Retain, and DiscordServer %s/%s does not "+
 			"allow objects of other namespaces to leave anything on Discord (spec.allowRetention). Ask its owner to allow it, "+
-			"or remove spec.deletionPolicy.", server.Namespace, server.Name)
+			"or remove spec.deletionPolicy. Without it, a deletion of this object can delete its resource on Discord.",
+		server.Namespace, server.Name)
 }
 
 func retains(server *v1alpha1.DiscordServer, by string) bool {

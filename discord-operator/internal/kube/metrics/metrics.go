@@ -33,11 +33,13 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	}
 	m := &Metrics{
 		drift: counter("discord_drift_corrections_total",
-			"Settings that users changed on Discord and the operator corrected, by kind, namespace and field; the field "+
-				"\"existence\" counts resources that were deleted on Discord and created again.", "kind", "namespace", "field"),
+			"Settings that users or other programs changed on Discord and the operator corrected, by kind, namespace and "+
+				"field; the fields \"existence\" and \"webhook\" count resources and webhooks that were deleted on Discord and "+
+				"created again.", "kind", "namespace", "field"),
 		creates: counter("discord_creates_total",
-			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: created, "+
-				"adopted, or recovered (found after a create with a lost answer).", "kind", "how"),
+			"How often an object began to manage a server, category, channel or role on Discord, by kind and by how: created "+
+				"(also again, after a deletion on Discord), adopted, or recovered (found after a create with a lost answer).",
+			"kind", "how"),
 		deletes: counter("discord_deletes_total",
 			"Deleted objects, by kind and by what happened on Discord: deleted, retained, gone (the object had no "+
 				"resource to delete), or abandoned (left there by a forced deletion).", "kind", "how"),
@@ -87,7 +89,8 @@ var (
 		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"},
 		nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
-		"Channels and categories of a server, including those that no object manages; Discord allows 500.",
+		"Channels and categories of a server, including those that no object manages; Discord allows 500. Absent until the "+
+			"operator has read the server.",
 		[]string{"namespace", "name"}, nil)
 	differencesDesc = prometheus.NewDesc("discord_object_differences",
 		"Differences between Discord and the spec of an object whose managementPolicy is Observe; at most 64.",

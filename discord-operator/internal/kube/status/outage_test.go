@@ -135,7 +135,7 @@ func TestAPauseIsNoFailureOfTheDeletion(t *testing.T) {
 	w.reconcile(discordFails("502"))
 	w.want("after the pause", v1alpha1.TypeVerified, metav1.ConditionFalse)
 	if failing := DeletionFailing(w.channel, w.clock.Now()); failing != 0 {
-		t.Errorf("the deletion fails since %s, which includes the pause", failing)
+		t.Errorf("the deletion counts as failing for %s, which includes the pause", failing)
 	}
 }
 

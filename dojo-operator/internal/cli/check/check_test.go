@@ -65,7 +65,7 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	all := Lines(whole())
 	if text := Text(all, term.Style{}); Failed(all) || strings.Contains(text, "fix") {
-		t.Errorf("nothing is missing:\n%s", text)
+		t.Errorf("check reports a fault, but nothing is missing:\n%s", text)
 	}
 	few := []corev1api.Dojo{*apitest.Sendai(func(d *corev1api.Dojo) {
 		d.Spec.Postgres, d.Spec.Alerts = nil, nil
@@ -98,12 +98,12 @@ func TestLines(t *testing.T) {
 			"--  CloudNativePG        not installed; it is for spec.postgres", false},
 		"the Gateway API is missing":             {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
 		"the kind AlertmanagerConfig is missing": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},
-		"the namespace is not selected": {func(f *Facts) { f.Labels = map[string]string{} },
+		"the Prometheus does not select the namespace": {func(f *Facts) { f.Labels = map[string]string{} },
 			"monitoring/main does not select PrometheusRules of the namespace team-a\n                          -> make ruleNamespaceSelector of monitoring/main match the labels of the namespace team-a", true},
-		"a Dojo is not selected": {func(f *Facts) {
+		"the Alertmanager does not select a Dojo's objects": {func(f *Facts) {
 			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
-		}, "does not select AlertmanagerConfigs of sendai\n                          -> make alertmanagerConfigSelector of monitoring/main match spec.monitoring.labels of sendai", true},
-		"a Dojo is selected by its monitoring labels": {func(f *Facts) {
+		}, "does not select AlertmanagerConfigs of sendai\n                          -> make alertmanagerConfigSelector of monitoring/main and spec.monitoring.labels of sendai match", true},
+		"the Alertmanager selects a Dojo by its monitoring labels": {func(f *Facts) {
 			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
 			f.Dojos = []corev1api.Dojo{*apitest.Sendai(func(d *corev1api.Dojo) {
 				d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: map[string]string{"release": "kps"}}
@@ -129,7 +129,7 @@ func TestLines(t *testing.T) {
 			}
 			lines := Lines(f)
 			if text := Text(lines, term.Style{}); !strings.Contains(text, c.want) || Failed(lines) != c.failed {
-				t.Errorf("should have %q, and fail: %v:\n%s", c.want, c.failed, text)
+				t.Errorf("the output should have %q, and check should fail: %v:\n%s", c.want, c.failed, text)
 			}
 		})
 	}

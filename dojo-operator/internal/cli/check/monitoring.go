@@ -40,7 +40,8 @@ func (f Facts) scrapeLine(needed bool) Line {
 		line.Mark, line.Text = OK, "a ServiceMonitor reads them"
 	case needed:
 		line.Mark, line.Text = Fix, "no ServiceMonitor reads them, but the alert rules of Dojos need them"
-		line.Do = "add the kustomize component deploy/dojo-operator/components/prometheus"
+		line.Do = "add the kustomize component deploy/dojo-operator/components/prometheus, or set prometheus.enabled in " +
+			"the Helm chart"
 	default:
 		line.Mark, line.Text = None, "no ServiceMonitor reads them"
 	}
@@ -94,7 +95,7 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 		for _, d := range f.watched() {
 			if !selects(server, s.objects, monitored(&d), false) {
 				not = append(not, s.kind+" of "+d.Name)
-				do = append(do, fmt.Sprintf("make %s of %s match spec.monitoring.labels of %s", s.objects, name, d.Name))
+				do = append(do, fmt.Sprintf("make %s of %s and spec.monitoring.labels of %s match", s.objects, name, d.Name))
 			}
 		}
 	}

@@ -165,11 +165,11 @@ func (j *judge) cluster() {
 		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
 			j.add(Downtime, "Postgres is stopped while CloudNativePG upgrades its data from version %s to %s", was, now)
 		} else {
-			restart("for another image")
+			restart("because its image changes")
 		}
 	}
 	if j.changed("spec.resources") {
-		restart("for other resources")
+		restart("because its resources change")
 	}
 	if j.changed("spec.postgresql") {
 		restart("if a changed parameter needs a restart")

@@ -72,7 +72,7 @@ func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	p.Apply(nil, asObject(t, d))
 	planned := planOf(t, p, d)
 	if !planned.Ready || len(planned.Problems) > 0 {
-		t.Fatalf("it does not converge:\n%s", text(planned))
+		t.Fatalf("the plan does not converge:\n%s", text(planned))
 	}
 	p.model.made, p.model.written = map[key]bool{}, map[key]bool{}
 	return p.model
@@ -338,7 +338,7 @@ func TestRefusal(t *testing.T) {
 			planned := planOf(t, p, d)
 			expectGolden(t, "refused by "+name, text(planned))
 			if slices.Contains(tried, "create Secret") || !slices.Contains(tried, "create Deployment") {
-				t.Errorf("tries %v: a Secret has to stay here", tried)
+				t.Errorf("the dry runs are %v, but must include the Deployment and no Secret", tried)
 			}
 		})
 	}

@@ -176,7 +176,8 @@ func ResumeFirst(d *corev1api.Dojo, hibernated *cnpgv1.Cluster) string {
 	case d.Spec.Suspend:
 		return fmt.Sprintf("First resume the Dojo: kubectl dojo resume %s -n %s", d.Name, d.Namespace)
 	case cnpg.HibernatedByUs(hibernated):
-		return fmt.Sprintf("The operator will resume it: see kubectl dojo status %s -n %s", d.Name, d.Namespace)
+		return fmt.Sprintf("The operator will resume it, unless the Dojo is paused: see kubectl dojo status %s -n %s",
+			d.Name, d.Namespace)
 	}
 	return "First resume the Cluster: " + cnpg.Resume(hibernated)
 }

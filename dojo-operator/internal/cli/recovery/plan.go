@@ -176,7 +176,7 @@ func busy(w *world.World) error {
 	var what string
 	switch {
 	case d.DeletionTimestamp != nil:
-		what = "is being deleted"
+		return fmt.Errorf("%s is being deleted: restore beside the Dojo with --as", d.Name)
 	case d.Spec.Suspend:
 		what = "is suspended"
 	case d.Annotations[corev1api.PausedAnnotation] == "true":

@@ -171,22 +171,22 @@ func TestPlan(t *testing.T) {
 			[]client.Object{last}, recovery.Request{}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.6-", "", "", ""},
 		"a lost Cluster keeps the origin in the spec": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
 			"core.jutsu.com/origin: Backup first\n", "", "", ""},
-		"older version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
+		"backup of an older version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
 			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
-		"older version, in place, image in the spec": {d(imaged), []client.Object{old, apitest.Cluster(d())},
+		"backup of an older version, in place, image in the spec": {d(imaged), []client.Object{old, apitest.Cluster(d())},
 			recovery.Request{}, "", "the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
-		"older version, lost Cluster, image in the spec": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
+		"backup of an older version, lost Cluster, image in the spec": {d(apitest.Lost, imaged), []client.Object{old}, recovery.Request{}, "",
 			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"--to is before an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 1, 30).Time}, "",
 			"the backup is of Postgres 17, but sendai has Postgres 18: restore beside the Dojo with --as", "", ""},
 		"--to is after an upgrade in the same archive": {d(), []client.Object{old, newer, apitest.Cluster(d())},
 			recovery.Request{To: apitest.At(24, 2, 30).Time}, "imageName: ghcr.io/cloudnative-pg/postgresql:18.1", "", "", ""},
-		"older version, beside the Dojo": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
-		"older version, beside the Dojo, newer image in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
+		"backup of an older version, beside the Dojo": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
+		"backup of an older version, beside the Dojo, newer image in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
 			pg.Version, pg.ImageName = "", "registry/pg:18.1"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "imageName", ""},
-		"older version, beside the Dojo, image of that version in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
+		"backup of an older version, beside the Dojo, image of that version in the spec": {d(cluster(func(pg *corev1api.PostgresCluster) {
 			pg.Version, pg.ImageName = "", "registry/pg:17.6"
 		})), []client.Object{old}, recovery.Request{As: "past"}, "imageName: registry/pg:17.6\n", "", "version: ", ""},
 		"the Cluster lacks the Dojo's labels": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
@@ -397,10 +397,10 @@ func TestNextServerName(t *testing.T) {
 		stores map[string][2]metav1.Time
 		want   string
 	}{
-		"no serverName in the spec":          {apitest.Sendai(), nil, "sendai-db-2"},
-		"a second serverName in the spec":    {named("sendai-db-2"), nil, "sendai-db-3"},
-		"a serverName that a user chose":     {named("mine"), nil, "sendai-db"},
-		"a higher number in the ObjectStore": {named("sendai-db-2"), map[string][2]metav1.Time{"sendai-db-7": at, "osaka-db-9": at}, "sendai-db-8"},
+		"no serverName in the spec":              {apitest.Sendai(), nil, "sendai-db-2"},
+		"a serverName with a number in the spec": {named("sendai-db-2"), nil, "sendai-db-3"},
+		"a serverName that a user chose":         {named("mine"), nil, "sendai-db"},
+		"a higher number in the ObjectStore":     {named("sendai-db-2"), map[string][2]metav1.Time{"sendai-db-7": at, "osaka-db-9": at}, "sendai-db-8"},
 	} {
 		w := worldOf(c.dojo)
 		if c.stores != nil {

@@ -32,7 +32,7 @@ func withSize(d *corev1api.Dojo, live *cnpgv1.Cluster) (*corev1api.Dojo, error) 
 	}
 	if own.Storage.Size.IsZero() {
 		return nil, fmt.Errorf("the capacity of the volume is not known, because status.database.size of %s is not set: "+
-			"set spec.postgres.cluster.storage.size, or name a size that the platform defines in spec.postgres.cluster.size",
+			"set spec.postgres.cluster.storage.size, or set spec.postgres.cluster.size to a size that the platform defines",
 			d.Name)
 	}
 	return filled, nil

@@ -36,7 +36,7 @@ func (s source) words(d *corev1api.Dojo) string {
 
 func find(w *world.World, r Request) (s source, err error) {
 	if r.To.After(w.Now) {
-		return s, fmt.Errorf("%s is in the future", term.Exact(r.To))
+		return s, fmt.Errorf("--to is %s, which is in the future", term.Exact(r.To))
 	}
 	if r.Backup != "" {
 		return findBackup(w, r)

@@ -67,7 +67,7 @@ func TestKnown(t *testing.T) {
 		t.Error(cmp.Diff(want, got))
 	}
 	if r.Count < 6 {
-		t.Errorf("it counts %d", r.Count)
+		t.Errorf("the Redactor counts %d", r.Count)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestObject(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := r.Text("of-an-annotation of-a-variable tokyo debug"); got != "REDACTED REDACTED tokyo debug" {
-		t.Errorf("it learned: %s", got)
+		t.Errorf("the Redactor changes the text to: %s", got)
 	}
 	secret := map[string]any{"kind": "Secret", "metadata": map[string]any{"name": "s"}, "data": map[string]any{"a": "b"}, "stringData": 1}
 	r.Object(secret)

@@ -161,7 +161,7 @@ func TestHeadOf(t *testing.T) {
 			both(deleted(time.Hour), held(corev1api.DatabaseFinalizer, "example.com/x")), view.Unknown, true,
 		},
 		"only another client's finalizer remains": {both(deleted(time.Hour), held("example.com/x")), view.Deleting, false},
-		"neither ready nor progressing":  {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
+		"neither ready nor progressing":           {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
 	} {
 		if h := view.HeadOf(apitest.Sendai(c.change), apitest.Now); h.Health != c.health || h.Broken != c.broken {
 			t.Errorf("%s: %s, broken %v: %s", name, h.Health, h.Broken, h.Reason)

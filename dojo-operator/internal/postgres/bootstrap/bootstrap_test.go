@@ -98,7 +98,7 @@ bootstrap: {recovery: {source: origin}}
 externalClusters: [{name: origin, plugin: {name: barman, enabled: true, isWALArchiver: false,
   parameters: {barmanObjectName: store, serverName: kyoto-db}}}]`,
 	},
-	"an object store, at a time": {
+	"an object store, with a targetTime": {
 		bootstrap: fromStore + "\n  targetTime: \"2026-01-02T10:00:00.25+01:00\"",
 		origin:    "kyoto-db in barman, barmanObjectName store, at 2026-01-02T10:00:00.25+01:00", want: `
 bootstrap: {recovery: {source: origin, recoveryTarget: {targetTime: "2026-01-02T10:00:00.25+01:00"}}}
@@ -111,7 +111,7 @@ bootstrap: {recovery: {source: origin, recoveryTarget: {backupID: 20260102T10000
 externalClusters: [{name: origin, plugin: {name: barman, enabled: true, isWALArchiver: false,
   parameters: {barmanObjectName: store, serverName: kyoto-db}}}]`,
 	},
-	"a Backup with its own serverName, at a time": {
+	"a Backup with its own serverName, with a targetTime": {
 		bootstrap: strings.Replace(fromBackup, "}}", "}"+at, 1), origin: "Backup nightly, at 2026-01-02T10:00:00Z",
 		state: State{Backup: backup(func(b *cnpgv1.Backup) { b.Spec.PluginConfiguration.Parameters["serverName"] = "kyoto-2" })},
 		want: `
@@ -190,7 +190,7 @@ func TestFields(t *testing.T) {
 			kept := empty()
 			OriginalChange(live).Make(kept)
 			if diff := cmp.Diff(desired, kept); diff != "" {
-				t.Error("not kept:", diff)
+				t.Error("the Cluster does not keep its bootstrap fields:", diff)
 			}
 			if issue := Mismatch(dojo, live); issue != nil {
 				t.Error(issue)
@@ -265,7 +265,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		"a failed Backup": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseFailed
 		}), usable, "has failed", ""},
-		"a Backup without a location": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup without plugin parameters": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.PluginConfiguration.Parameters = nil
 		}), usable, "lacks spec.pluginConfiguration.parameters or status.backupId, which a restore needs", ""},
 		"a Backup without a plugin": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
@@ -274,10 +274,10 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		"a Backup without an id": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.BackupID = ""
 		}), usable, "lacks spec.pluginConfiguration.parameters or status.backupId", ""},
-		"a Backup of the deprecated method": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup with the method barmanObjectStore": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodBarmanObjectStore
 		}), usable, "Restore with bootstrap.recovery.objectStore", ""},
-		"a Backup in a VolumeSnapshot, at a time": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup in a VolumeSnapshot, with a targetTime": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodVolumeSnapshot
 		}), usable, "Leave targetTime out.", ""},
 		"no Secret yet": {tokyo(t, fromElsewhere), State{}, "Progressing/WaitingForCredentials", "Waiting for the Secret", theSecret},
@@ -417,6 +417,6 @@ func TestProgress(t *testing.T) {
 		})
 	}
 	if Progress(tokyo(t, fromBackup), nil, State{}, noon, deadline) != nil {
-		t.Error("a Cluster that does not exist is not being filled")
+		t.Error("a missing Cluster is reported as being restored")
 	}
 }

@@ -57,7 +57,7 @@ func backupFields(
 	}
 	switch {
 	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot && r.TargetTime != "":
-		return nil, notUsable(dojo, object, "is a volume snapshot, without the log that targetTime needs",
+		return nil, notUsable(dojo, object, "is a volume snapshot, without the write-ahead log that targetTime needs",
 			"Leave targetTime out.")
 	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot:
 		backup := map[string]any{"name": backup.Name}

@@ -135,5 +135,6 @@ func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 func inUseSuspended(cluster string, others []string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is suspended, and its Cluster %s is not hibernated, because others use it: %s. "+
-			"Suspend these Dojos too, or move the databases to another Cluster.", cluster, strings.Join(others, ", "))
+			"Suspend these Dojos too, or move their databases to another Cluster. Also move databases that belong to no Dojo.",
+		cluster, strings.Join(others, ", "))
 }

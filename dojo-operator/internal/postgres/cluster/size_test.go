@@ -168,14 +168,14 @@ func TestSizeOfALostCluster(t *testing.T) {
 		status        *corev1api.DatabaseStatus
 		want          *corev1api.SizeStatus
 	}{
-		"no Cluster yet":                     {"Small", "5Gi", false, &corev1api.DatabaseStatus{Size: &medium}, small},
-		"no Cluster yet, unknown size":       {"Gone", "", true, nil, nil},
-		"no Cluster yet, size now unknown":   {"Gone", "5Gi", true, &corev1api.DatabaseStatus{Size: &medium}, nil},
-		"lost, with a larger volume":         {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, larger},
-		"lost, with a smaller volume":        {"Small", "20Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: small}, larger},
-		"lost, never reported":               {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid}, small},
-		"lost, unknown size":                 {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, &medium},
-		"lost, unknown size, never reported": {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid}, nil},
+		"no Cluster yet":                             {"Small", "5Gi", false, &corev1api.DatabaseStatus{Size: &medium}, small},
+		"no Cluster yet, unknown size":               {"Gone", "", true, nil, nil},
+		"no Cluster yet, size now unknown":           {"Gone", "5Gi", true, &corev1api.DatabaseStatus{Size: &medium}, nil},
+		"lost, with a larger volume":                 {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, larger},
+		"lost, with a smaller volume":                {"Small", "20Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid, Size: small}, larger},
+		"lost, size never reported":                  {"Small", "5Gi", false, &corev1api.DatabaseStatus{ClusterUID: uid}, small},
+		"lost, unknown size":                         {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid, Size: &medium}, &medium},
+		"lost, unknown size that was never reported": {"Gone", "5Gi", true, &corev1api.DatabaseStatus{ClusterUID: uid}, nil},
 	}
 	for name, c := range cases {
 		dojo := sizedDojo(corev1api.SizeName(c.size), c.storage, nil)

@@ -91,23 +91,23 @@ func TestMinorUpgrade(t *testing.T) {
 		"before the window":                     {dojoOf(inWindow), running("17.6"), "17.11", friday, false, "17.6", "17.11"},
 		"in the window":                         {dojoOf(inWindow), running("17.6"), "17.11", saturday, false, "17.11", "17.11"},
 		"after the window":                      {dojoOf(inWindow), running("17.6"), "17.11", saturday.Add(time.Hour), false, "17.6", "17.11"},
-		"another operating system": {
+		"the catalog's image has another operating system": {
 			dojoOf(automatic), running("17.6-standard-bookworm"), "17.11-standard-trixie", friday, false, "17.6-standard-bookworm", "",
 		},
-		"the same operating system": {
+		"the catalog's image has the same operating system": {
 			dojoOf(automatic), running("17.6-202601010000-standard-trixie"), "17.11-202608310816-standard-trixie", friday, false,
 			"17.11-202608310816-standard-trixie", "17.11",
 		},
-		"a newer build": {
+		"a newer build of the same version, approved": {
 			dojoOf(approved("17.6-202608310816")), running("17.6-202601010000-standard-trixie"), "17.6-202608310816-standard-trixie",
 			friday, false, "17.6-202608310816-standard-trixie", "17.6-202608310816",
 		},
-		"an older build": {
+		"the catalog has an older build": {
 			dojoOf(automatic), running("17.6-202608310816-minimal-trixie"), "17.6-202601010000-minimal-trixie", friday, false,
 			"17.6-202608310816-minimal-trixie", "",
 		},
-		"a floating tag":                       {dojoOf(automatic), running("17"), "17.11", friday, false, "17", ""},
-		"an upgrade to the next major version": {dojoOf(), running("16.9"), "17.11", friday, false, "17.11", ""},
+		"the Cluster's image has a floating tag": {dojoOf(automatic), running("17"), "17.11", friday, false, "17", ""},
+		"an upgrade to the next major version":   {dojoOf(), running("16.9"), "17.11", friday, false, "17.11", ""},
 		"the spec names an image": {dojoOf(automatic, func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", repository+"17.5"
 		}), running("17.6"), "17.11", friday, false, "17.5", ""},
@@ -153,7 +153,7 @@ func TestWindow(t *testing.T) {
 		in := images.Input{Catalog: dojotest.Catalog("17.11"), Now: c.now}
 		at := images.NewerAt(d, running("17.6"), in)
 		if at == nil || !at.Time.Equal(c.at) {
-			t.Errorf("%s: it opens at %v, not %s", name, at, c.at)
+			t.Errorf("%s: the window opens at %v, not %s", name, at, c.at)
 		}
 		if got := images.For(d, running("17.6"), in) == repository+"17.11"; got != c.upgrades {
 			t.Errorf("%s: upgrades %v", name, got)
@@ -164,7 +164,7 @@ func TestWindow(t *testing.T) {
 		"no newer version": dojoOf(policy(corev1api.MinorAutomatic, daily), func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "16" }),
 	} {
 		if at := images.NewerAt(d, running("17.6"), images.Input{Catalog: dojotest.Catalog("17.11"), Now: friday}); at != nil {
-			t.Errorf("%s: it opens at %s", name, at)
+			t.Errorf("%s: the window opens at %s", name, at)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestBuiltIn(t *testing.T) {
 	for major := 14; major <= 18; major++ {
 		name, digest, pinned := strings.Cut(own.Image(major), "@sha256:")
 		if !pinned || len(digest) != 64 || !strings.HasPrefix(name, "ghcr.io/cloudnative-pg/postgresql:") {
-			t.Errorf("the image of %d floats: %s", major, own.Image(major))
+			t.Errorf("the image of Postgres %d is not pinned: %s", major, own.Image(major))
 		}
 		want := "registry.example:5000/pg" + strings.TrimPrefix(own.Image(major), "ghcr.io/cloudnative-pg/postgresql")
 		if diff := cmp.Diff(want, mirror.Image(major)); diff != "" {

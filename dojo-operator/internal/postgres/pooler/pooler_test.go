@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 		"ready":           {with, ready, Input{}, result{Host: answers}},
 		"instances changed": {dojotest.Dojo(pooled, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
 			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
-		"stopped while pods run": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
+		"the application is stopped while the Pooler's pods run": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"a foreign Pooler": {with, func(s *State) { ready(s); foreign(s.Pooler) }, Input{},
 			result{false, false, "Degraded/NameConflict", waits}},
 		"a foreign Deployment": {with, func(s *State) { ready(s); foreign(s.Deployment) }, Input{},
@@ -140,7 +140,7 @@ func TestMessages(t *testing.T) {
 	}
 	s.Pooler.OwnerReferences = nil
 	if Status(dojo, s, false) != nil || Status(dojo, State{}, false) != nil {
-		t.Error("the status has a Pooler that the Dojo has not")
+		t.Error("the status has a foreign or missing Pooler")
 	}
 }
 
@@ -175,7 +175,7 @@ func TestStrip(t *testing.T) {
 		o.Status.AvailableReplicas, o.Status.Conditions = 2, make([]appsv1.DeploymentCondition, 9)
 		Strip(o)
 		if o.Status.Conditions != nil {
-			t.Error("its conditions are kept")
+			t.Error("Strip keeps the Deployment's conditions")
 		}
 	}
 	if mine.Status.AvailableReplicas != 2 || other.Status.AvailableReplicas != 0 {
@@ -197,18 +197,18 @@ func TestObserve(t *testing.T) {
 		dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
 	}
 	if all := read(dojotest.Dojo(ownPG)); all != [3]bool{true, true, true} {
-		t.Error("that is to go:", all)
+		t.Error("a Pooler that the spec does not have:", all)
 	}
 	if none := read(dojotest.Dojo(inOthers)); none != [3]bool{} {
-		t.Error("of a Dojo in a Cluster of others:", none)
+		t.Error("a Dojo in another owner's Cluster:", none)
 	}
 	if err := c.Delete(t.Context(), byCNPG(&cnpgv1.Pooler{})); err != nil {
 		t.Fatal(err)
 	}
 	if none := read(dojotest.Dojo(ownPG)); none != [3]bool{} {
-		t.Error("of a Dojo that has none and wants none:", none)
+		t.Error("a Dojo that has no Pooler and desires none:", none)
 	}
 	if some := read(dojotest.Dojo(pooled)); some != [3]bool{false, true, true} {
-		t.Error("before the Pooler:", some)
+		t.Error("before the Pooler is created:", some)
 	}
 }

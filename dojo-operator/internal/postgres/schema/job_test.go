@@ -44,7 +44,7 @@ func TestSchemaPodsAreRestrictedAndNotOfTheApplication(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"Job": job.Labels, "pods": template.Labels} {
 		for key, value := range ownership.Labels(dojo, ownership.Schema) {
 			if labels[key] != value {
-				t.Errorf("no event of the %s would show their end: %v", name, labels)
+				t.Errorf("the %s lacks a label of the schema: %v", name, labels)
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func TestSchemaPodsAreRestrictedAndNotOfTheApplication(t *testing.T) {
 		t.Errorf("a sidecar would never end: %v %v", template.Labels, template.Annotations)
 	}
 	if !metav1.IsControlledBy(job, dojo) {
-		t.Errorf("the Dojo does not control it: %v", job.OwnerReferences)
+		t.Errorf("the Dojo does not control the Job: %v", job.OwnerReferences)
 	}
 	c := template.Spec.Containers[0]
 	if c.Image != "postgres:17" || c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
@@ -128,12 +128,12 @@ func TestSchemaScript(t *testing.T) {
 			for _, text := range c.runs {
 				at := strings.Index(ran, text)
 				if at < 0 {
-					t.Fatalf("%q is not run in its turn, but %s", text, text)
+					t.Fatalf("%q does not run after the programs before it; the rest of the record is %q", text, ran)
 				}
 				ran = ran[at+len(text):]
 			}
 			if strings.Contains(ran, "second") {
-				t.Errorf("runs %s", text)
+				t.Errorf("the file after the failure runs: %s", text)
 			}
 			if !strings.Contains(string(said), c.says) || c.says == secret && strings.Contains(string(said), "hollow purple") {
 				t.Errorf("says %q", said)

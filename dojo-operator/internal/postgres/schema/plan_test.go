@@ -179,7 +179,7 @@ func TestPlan(t *testing.T) {
 		"the Job fails":                                                 {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the cause, such as the SQL"}},
 		"the Job has used up its retries":                               {"", jobs{job("now", exhaustedFor(time.Minute))}, one(job("now"), ended(2, 0)), result{Issue: stalled, Says: "no route to host. The operator tries again at "}},
 		"the Job has used up its retries long ago":                      {"", jobs{job("now", exhaustedFor(10*time.Minute))}, one(job("now"), ended(2, 0)), result{Deletes: 1, Issue: applying}},
-		"the image cannot be pulled":                                    {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
+		"the image has an invalid name":                                 {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
 		"the pod template changed":                                      {"", jobs{job("now", oldImage)}, one(job("now"), waitingFor("ErrImagePull")), result{Deletes: 1, Issue: applying, Says: "earlier SQL"}},
 		"the pod template changed, the Job runs":                        {"", jobs{job("now", oldImage)}, one(job("now"), running(0)), result{Issue: applying, Says: "updates the schema"}},
 		"the pod template changed, the Job has succeeded":               {"", jobs{job("now", oldImage, is(batchv1.JobComplete))}, nil, result{Record: "now"}},
@@ -206,7 +206,7 @@ func TestPlan(t *testing.T) {
 				t.Error(diff, message)
 			}
 			if step.Issue != nil && step.Issue.RequeueAfter == 0 && got.Issue != failed && step.Job == nil {
-				t.Error("no event and no time brings it back")
+				t.Error("nothing causes another reconcile")
 			}
 		})
 	}
@@ -287,7 +287,7 @@ func TestStopIdle(t *testing.T) {
 		want   bool
 	}{
 		"no pod yet":                             {want: true},
-		"the image cannot be pulled":             {states: []corev1.ContainerState{{Waiting: &corev1.ContainerStateWaiting{}}}, want: true},
+		"the container has not started":          {states: []corev1.ContainerState{{Waiting: &corev1.ContainerStateWaiting{}}}, want: true},
 		"the SQL has failed and will be retried": {states: []corev1.ContainerState{state(2)}, want: true},
 		"the SQL runs":                           {states: []corev1.ContainerState{state(2), running}},
 		"the SQL has run":                        {states: []corev1.ContainerState{state(0)}},

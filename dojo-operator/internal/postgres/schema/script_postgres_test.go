@@ -132,7 +132,7 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 		says  string
 	}{
 		{"the first time", nil, 0, ""},
-		{"again", nil, 0, ""},
+		{"the second time", nil, 0, ""},
 		{"SQL that cannot run in a transaction", map[string]string{
 			"00-a.sql": "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON weapons (name);",
 		}, 0, ""},
@@ -152,10 +152,10 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 		t.Errorf("the owner cannot write: %s", got)
 	}
 	if got := p.as("owner", "INSERT INTO weapons VALUES ('2', NULL)"); !strings.Contains(got, "not-null") {
-		t.Errorf("a weapon has no name: %s", got)
+		t.Errorf("Postgres accepts a weapon without a name: %s", got)
 	}
 	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
-		t.Errorf("another role gets in: %s", got)
+		t.Errorf("another role can connect: %s", got)
 	}
 	if code, says := (&server{t: t, bin: p.bin, folder: p.folder + "/data"}).script(nil); code != 2 {
 		t.Errorf("a database that cannot be reached: exit code %d, %s", code, says)
@@ -220,7 +220,7 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 	statistics := func() string { return p.as("owner", "SELECT reltuples FROM pg_class WHERE relname = 'weapons'") }
 	if got := statistics(); got != "-1" {
-		t.Errorf("to gather the statistics of %s rows takes time while no pod of the application runs", got)
+		t.Errorf("the verification has gathered the statistics of %s rows", got)
 	}
 	if code, says := p.scriptAs("owner", statisticsScript, nil); code != 0 || says != "" || statistics() != "1" {
 		t.Errorf("exit code %d, says %q, there are statistics of %s rows", code, says, statistics())
@@ -261,7 +261,7 @@ func TestLoginScriptOnPostgres(t *testing.T) {
 			t.Fatal(says)
 		}
 	}
-	for _, when := range []string{"the first time", "again"} {
+	for _, when := range []string{"the first time", "the second time"} {
 		if code, says := p.scriptAs("second", loginScript, nil); code != 0 || says != "" {
 			t.Errorf("%s: exit code %d, says %q", when, code, says)
 		}
@@ -278,7 +278,7 @@ func TestLoginScriptOnPostgres(t *testing.T) {
 		t.Errorf("the owners of the tables are %s", got)
 	}
 	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
-		t.Errorf("another role gets in: %s", got)
+		t.Errorf("another role can connect: %s", got)
 	}
 	p.as("postgres", "GRANT CONNECT ON DATABASE app TO other")
 	if code, says := p.scriptAs("other", loginScript, nil); code != 0 {

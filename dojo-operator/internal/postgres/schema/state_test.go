@@ -147,7 +147,7 @@ func TestContentIsReadOnce(t *testing.T) {
 	}
 	d.db.Annotations[digestAnnotation] = noRecord
 	if s, _ := d.observe(); s.Digest != first.Digest || Applied(s, d.db) {
-		t.Errorf("SQL whose record was taken away has run: %+v", s)
+		t.Errorf("SQL without its record counts as run: %+v", s)
 	}
 	d.db.Annotations[digestAnnotation] = first.Digest
 	d.sql.ResourceVersion = "2"
@@ -239,7 +239,7 @@ func TestJobsAndPods(t *testing.T) {
 	}
 	d.dojo.DeletionTimestamp = &metav1.Time{Time: noon}
 	if s, _ := d.observe(); len(s.Pods) != 1 {
-		t.Errorf("its end is not waited for: %+v", s)
+		t.Errorf("the deletion does not wait for the pod: %+v", s)
 	}
 }
 
@@ -253,12 +253,12 @@ func TestStale(t *testing.T) {
 	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }
 	if err := observe(); !errors.Is(err, apply.ErrStale) {
-		t.Errorf("a ConfigMap that has gone: %v", err)
+		t.Errorf("a ConfigMap that exists only in the cache: %v", err)
 	}
 	r.Live = cached
 	s, _ := d.observe()
 	r.Expectations.Expect(expectations.KeyOf("Job", "school", jobName(d.dojo, s.Digest)), "7")
 	if err := observe(); !errors.Is(err, apply.ErrStale) {
-		t.Errorf("an own Job: %v", err)
+		t.Errorf("an own Job that the cache lacks: %v", err)
 	}
 }

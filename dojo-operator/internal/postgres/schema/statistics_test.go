@@ -31,9 +31,9 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("SQL waits for the statistics: %v %v", s.Jobs, s.Pods)
 	}
 	if Statistics(d.dojo, s, "from 16 to 17", as, pods.Users{}) != nil {
-		t.Error("they are gathered twice")
+		t.Error("the statistics are gathered twice")
 	}
 	if Statistics(d.dojo, s, "from 17 to 18", as, pods.Users{}) == nil {
-		t.Error("they are not gathered after another upgrade")
+		t.Error("the statistics are not gathered after another upgrade")
 	}
 }

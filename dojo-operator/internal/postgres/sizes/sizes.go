@@ -76,7 +76,8 @@ func Parse(files map[string][]byte) Presets {
 func (p *Preset) problem(name string) string {
 	switch {
 	case len(name) > maxName || !sizeName.MatchString(name):
-		return "the name of a size has letters, digits and '-', begins with a letter, and has at most 63 characters"
+		return "the name of a size must have only letters, digits and '-', begin with a letter, not end with '-', and " +
+			"have at most 63 characters"
 	case p.Instances < 1 || p.Instances > maxInstances:
 		return "instances must be from 1 to 9"
 	case p.Storage.Sign() <= 0:
@@ -100,8 +101,9 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform does not define the size %s of spec.postgres.cluster.size. "+keeps+" %s. Or set all "+
-				"fields of the size instead of size: status.database.size has their values, except the parameters.",
+			"The platform does not define the size %s of spec.postgres.cluster.size. "+keeps+" %s. Or remove "+
+				"size, and set instances, resources, storage.size and parameters: status.database.size, if set, has the values "+
+				"of the first three.",
 			size, presets.advice())
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,

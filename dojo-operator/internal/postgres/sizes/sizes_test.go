@@ -126,7 +126,7 @@ func TestInvalidNamesAreUnusable(t *testing.T) {
 	for _, name := range []string{"-x", "x-", "1", "a_b", strings.Repeat("x", 64)} {
 		p := Parse(map[string][]byte{name: []byte("{instances: 1, storage: 1Gi}")})[name]
 		if p.invalid == "" {
-			t.Errorf("%q is a size", name)
+			t.Errorf("%q is a usable size", name)
 		}
 	}
 }

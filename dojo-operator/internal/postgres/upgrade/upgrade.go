@@ -422,7 +422,8 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 	case s.Backup == nil:
 		return fmt.Sprintf("To go back, restore the backup %s of Postgres %d. Its Backup object no longer exists, "+
 			"perhaps because serverName was changed. So use bootstrap.recovery.objectStore and the former serverName, as "+
-			"docs/do/upgrade-postgres.md says.", name, from)
+			"docs/do/upgrade-postgres.md says. If that backup is a volume snapshot, use "+
+			"bootstrap.recovery.volumeSnapshot instead.", name, from)
 	}
 	command := fmt.Sprintf("`kubectl dojo restore %s -n %s --backup %s --as NAME`", dojo.Name, dojo.Namespace, name)
 	if archives(dojo) {
@@ -447,7 +448,7 @@ func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 
 // Unreachable says why requests cannot reach the application during an upgrade.
 func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) string {
-	return fmt.Sprintf("The application is stopped while Postgres in the Cluster %s/%s is upgraded to version %d.",
+	return fmt.Sprintf("The application is stopped until the change of the Cluster %s/%s to Postgres %d has ended.",
 		dojo.Namespace, cluster.Name, versionsOf(dojo, cluster, s).target())
 }
 

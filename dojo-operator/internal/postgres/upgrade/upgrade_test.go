@@ -143,7 +143,7 @@ func TestCommitted(t *testing.T) {
 	other := runs(0, linking).Pods
 	other[0].Status.ContainerStatuses[0].Name = "prepare"
 	if committed(job(false), other) {
-		t.Error("another container than that of pg_upgrade counts")
+		t.Error("a container other than pg_upgrade's counts")
 	}
 }
 
@@ -318,11 +318,11 @@ func TestBackups(t *testing.T) {
 	}
 	recorded.Step = corev1api.UpgradeVerifying
 	if next := takeBefore(dojo, cluster, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
-		t.Error("what is recorded of the former upgrade counts for the next:", next)
+		t.Error("the record of the former upgrade counts for the next upgrade:", next)
 	}
 	dojo.Status.Database = nil
 	if early := takeBefore(dojo, cluster, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
-		t.Error("a backup begins before the status records when the upgrade was asked for:", early)
+		t.Error("a backup begins before the status records when the upgrade was requested:", early)
 	}
 	dojo = dojotest.Dojo(wants("17"))
 	if takeAfter(dojo, pg("17", "16", 17), s) == nil || takeAfter(dojo, pg("16", "16", 16), s) != nil {
@@ -330,7 +330,7 @@ func TestBackups(t *testing.T) {
 	}
 	s.After = backup("started")
 	if takeAfter(dojo, pg("17", "16", 17), s) != nil {
-		t.Error("it is taken twice")
+		t.Error("the first backup of the new version is taken twice")
 	}
 }
 
@@ -401,7 +401,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	if Status(dojo, pg("16", "", 16), s, "", dojotest.Noon) != nil {
-		t.Error("without an upgrade there is one")
+		t.Error("without an upgrade, the status has one")
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
 	const start = "Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade fails: no. "

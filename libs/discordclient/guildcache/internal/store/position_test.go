@@ -68,7 +68,7 @@ func TestAnswersWithoutPosition(t *testing.T) {
 			})
 		})
 	}
-	t.Run("of an event that changes nothing else", func(t *testing.T) {
+	t.Run("of an event that changes no other field", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			st, view := newTestStore(t)

@@ -155,7 +155,7 @@ func TestASilentGatewayIsNoticed(t *testing.T) {
 				st.Alive()
 				<-time.After(st.EventTimeout - time.Millisecond)
 				if id, _ := st.Due(time.Now()); id != "" {
-					t.Fatal("the event may come still")
+					t.Fatal("the guild is due, although the event may still come")
 				}
 				<-time.After(time.Millisecond)
 				st.Alive()
