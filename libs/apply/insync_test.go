@@ -114,7 +114,7 @@ func TestWidgetInSync(t *testing.T) {
 				want := c.posted
 				if origin == "applied" {
 					// Unlike a POST, an apply owns no defaults and sets no ShapeAnnotation.
-					drift = drift || name == "field added"
+					drift = drift || name == "desired field added"
 					if want != nil && name != "annotations gone" {
 						want = onlyApplied
 					} else {

@@ -156,7 +156,7 @@ func TestPlan(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(text).To(And(ContainSubstring(`In the server "Jujutsu High" (`+simulated.guild+`) at 127.0.0.1`),
 		ContainSubstring("hide         create a channel named private, which @everyone may not view"),
-		Not(ContainSubstring(simulated.token)), Not(ContainSubstring("Earlier runs"))))
+		Not(ContainSubstring(simulated.token)), Not(ContainSubstring("of other runs"))))
 
 	d.CreateChannelByHand(simulated.guild, discordtest.Channel{Name: "jutsu-live-0123abcd-alerts"})
 	text, err = plan()
