@@ -228,6 +228,10 @@ func rightsIn(
 	if len(others) > 0 {
 		lines = append(lines, lacking(have, others, "objects of other namespaces need in addition", invite+" -A"))
 	}
+	if view.EnablesCommunity(w) && !guild.IsCommunity() {
+		lines = append(lines, finding{about: "permissions", state: "lacks Administrator, which the bot needs to enable " +
+			"Community (spec.community)", remedy: invite + " --administrator"})
+	}
 	return lines, nil
 }
 

@@ -71,6 +71,9 @@ func TestCheckToken(t *testing.T) {
 		"the bot is not a member": {args: "check-token company", have: all, code: 3, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.ServerID = "1401681709430349999"
 		}, contains: []string{"the bot is not a member of the server 1401681709430349999", "add the bot: https://discord.com/oauth2/authorize"}},
+		"a bot that may not enable Community": {args: "check-token company", have: guildtest.Needed, code: 3, change: func(s *school, _ *guildtest.Guild) {
+			s.server.Spec.Community = v1alpha1.CommunityEnabled
+		}, contains: []string{"lacks Administrator, which the bot needs to enable Community", "invite company -n platform --administrator"}},
 		"a missing Secret": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.server.Spec.TokenSecretRef.Name = "other"
 		}, contains: []string{"the Secret other of spec.tokenSecretRef does not exist in the namespace platform"}},

@@ -212,10 +212,15 @@ func (in Invitation) Text(w *world.World, style term.Style) string {
 		out.WriteString("The link does not ask for Administrator (--administrator adds it). Why it is needed: " +
 			reasons(in.Administrator) + ".\n")
 	}
-	if w.Server.Spec.Community != "" && !status.Observed(w.Server) {
+	if EnablesCommunity(w) {
 		out.WriteString("spec.community needs Administrator until Community is enabled (--administrator adds it).\n")
 	}
 	return out.String()
+}
+
+// EnablesCommunity reports whether the operator needs Administrator until the server has Community.
+func EnablesCommunity(w *world.World) bool {
+	return w.Server.Spec.Community != "" && !status.Observed(w.Server)
 }
 
 func reasons(why []string) string {
