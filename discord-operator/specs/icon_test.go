@@ -132,7 +132,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Entry("bytes that are no image", []byte{0xff, 0xfe}, "is no PNG, JPEG or GIF"),
 		Entry("an image of more than 1024 by 1024 pixels",
 			discordtest.PNG(1025, 1025, 0), "1025 by 1025 pixels. Scale it down to at most 1024 by 1024"),
-		Entry("an image that is cut off", first[:len(first)-20], "is a broken image"),
+		Entry("an image that is cut off", first[:len(first)-20], "is an image that cannot be read"),
 	)
 
 	It("makes the server Degraded if it is animated, "+

@@ -90,8 +90,8 @@ func around(before, behind string) []string {
 	return names
 }
 
-// beyondSuggestions reports whether a name has rare white space, or letters that CEL cannot convert
-// to lower case.
+// beyondSuggestions reports whether the API cannot suggest another name, because the name has rare
+// white space, or letters that CEL cannot convert to lower case.
 func beyondSuggestions(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		rare := unicode.IsSpace(r) && !strings.ContainsRune(" \t\n\r\u00a0\u3000", r)

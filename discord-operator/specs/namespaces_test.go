@@ -10,7 +10,7 @@ import (
 )
 
 var _ = Describe("--watch-namespaces", func() {
-	It("makes the operator reconcile the named namespaces and no others", func(ctx context.Context) {
+	It("makes the operator reconcile only the objects of the named namespaces", func(ctx context.Context) {
 		here, elsewhere := newWorld(ctx), newWorld(ctx)
 		operator.Restart(ctx, "--watch-namespaces="+here.ns)
 		ignored := elsewhere.server()

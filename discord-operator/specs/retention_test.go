@@ -48,7 +48,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			ready(ctx, s)
 			object := func() client.Object { return kinds[kind](a) }
 
-			By("creating no resource for a new object with the deletionPolicy Retain")
+			By("creating a new object with the deletionPolicy Retain, which gets no resource on Discord")
 			never := object()
 			switch o := never.(type) {
 			case *v1alpha1.DiscordChannel:

@@ -17,7 +17,8 @@ import (
 
 const maxNames = 10
 
-// Named reads an object in the current namespace, or returns the error of [Plugin.Unknown].
+// Named reads the object with this name in the current namespace. If the object does not exist,
+// the error is that of [Plugin.Unknown].
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {

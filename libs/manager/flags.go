@@ -114,7 +114,7 @@ func (f *Flags) validate() error {
 	switch {
 	case f.log.Level != nil && f.log.Level.Enabled(-8):
 		return errors.New("--zap-log-level must be at most 7: " +
-			"from 8 on, client-go logs the bodies of requests, including Secrets")
+			"from 8 on, client-go logs the bodies of requests and responses, including Secrets")
 	case f.leaseDuration <= f.renewDeadline:
 		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)",
 			f.leaseDuration, f.renewDeadline)

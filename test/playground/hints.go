@@ -71,7 +71,7 @@ func dojoHints(f facts) []hint {
 				"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
 				`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
 			}},
-		{"See where that Dojo's alerts are sent. Prometheus and Alertmanager do not run here; their objects exist:", []string{
+		{"See where that Dojo's alerts are sent. Prometheus and Alertmanager are missing; their objects exist:", []string{
 			"kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts}{\"\\n\"}'",
 			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs " +
 				"-l app.kubernetes.io/instance=sendai-jujutsu-high",

@@ -45,8 +45,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	version := flags.String("version", "", "`version` of the operators")
 	operator := flags.String("operator", "", "the `operator` to release; by default both")
 	folder := flags.String("folder", "", "`folder` for the module proxy")
-	repo := flags.String("repo", "", "the new path of the modules, and `address` of the repository")
-	registry := flags.String("registry", "", "the new `registry` of images; by default that of the repository's host")
+	repo := flags.String("repo", "", "the new `address` of the repository, which is also the path of the modules")
+	registry := flags.String("registry", "", "the new `registry` of images; by default that of GitHub or GitLab")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/google/ko/pkg/build"
 )
 
-// writeArchive writes an OCI archive for ctr, docker, podman and kind. An existing file stays until
-// the new archive is complete.
+// writeArchive writes an OCI archive for ctr, podman, kind, and Docker with the containerd image
+// store. An existing file stays until the new archive is complete.
 func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {

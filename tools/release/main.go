@@ -185,7 +185,7 @@ func oneImage(ctx context.Context, out io.Writer, o imageOptions) error {
 		return nil
 	}
 	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load it into a cluster (tools/load kind, "+
-		"tools/load k3d, docker load -i, ctr images import; docs/do/kind-k3d.md), or push: make image-%s IMAGE_REPO=%s\n",
+		"tools/load k3d, ctr images import; others: docs/do/kind-k3d.md), or push: make image-%s IMAGE_REPO=%s\n",
 		b.Archive, o.Operator, o.Where.Registry)
 	return nil
 }

@@ -99,7 +99,7 @@ type PreferredSchedulingTerm struct {
 	// +kubebuilder:validation:Maximum=100
 	Weight int32 `json:"weight"`
 
-	// preference selects the nodes.
+	// preference selects the preferred nodes.
 	// +required
 	Preference NodeSelectorTerm `json:"preference"`
 }

@@ -343,7 +343,8 @@ type DiscordChannelSpec struct {
 	// overwrites are not managed, and a new channel gets the overwrites of its
 	// group. The operator creates a channel together with its overwrites, so a
 	// private channel is private from the start. If the overwrites would deny the
-	// bot access, the operator adds an overwrite for the bot.
+	// bot a permission that it needs in the channel, the operator adds or changes
+	// the overwrite of the bot.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100

@@ -56,9 +56,9 @@ Dojo, not a user to act as.`,
 	flags.StringVar(&r.to, "to", "",
 		"the `TIME` to restore to, in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest data")
 	flags.StringVar(&r.as, "as", "", "`NAME` of a new Dojo that gets the data")
-	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default the command chooses by --to")
+	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default the newest before --to")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres for a lost Cluster or data of unknown version; without a tag, the command chooses the tag")
+		"`IMAGE` of Postgres, if the Cluster is lost or its version is unknown; the command can choose the tag")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "the maximum time of each step; for the backup, at least 1h")
 	r.Bind(cmd)

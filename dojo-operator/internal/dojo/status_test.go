@@ -496,11 +496,11 @@ func TestNotReadySince(t *testing.T) {
 		dojo *corev1api.Dojo
 		want time.Time
 	}{
-		"new":                         {dojotest.Dojo(), created},
-		"never Available":             {dojotest.Dojo(starts), created},
-		"rolling out while it serves": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
-		"degraded while it serves":    {dojotest.Dojo(reported(2, usable, crashing)), stopped},
-		"no pod is ready any more":    {dojotest.Dojo(reported(0, outage, rolling)), stopped},
+		"new":                              {dojotest.Dojo(), created},
+		"never Available":                  {dojotest.Dojo(starts), created},
+		"rolling out, and still Available": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
+		"Degraded, and still Available":    {dojotest.Dojo(reported(2, usable, crashing)), stopped},
+		"no pod is ready any more":         {dojotest.Dojo(reported(0, outage, rolling)), stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

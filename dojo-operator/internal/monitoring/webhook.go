@@ -125,8 +125,9 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect removes the AlertmanagerConfig and its Secret. Call it if the Secret will not have a
-// valid URL, for example because the Secret is immutable.
+// disconnect deletes the AlertmanagerConfig and its Secret, unless another client owns them. Call it
+// if Alertmanager must not use the Secret: its URL is not valid, or the operator cannot replace the
+// URL because the Secret is immutable.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))

@@ -13,7 +13,7 @@ import (
 
 const workingDir = "/tmp"
 
-// Users selects the user that runs the containers of pods.
+// Users says who selects the user that runs the containers of pods.
 type Users struct {
 	// If ByPlatform is true, pods do not name a user, because OpenShift's
 	// SecurityContextConstraints select the user.

@@ -25,7 +25,8 @@ const (
 	// FilesFolder is the folder of the migration files.
 	FilesFolder = "/migrations"
 
-	// stepAnnotation has the hash of the Job's step, retryAnnotation the request to retry.
+	// stepAnnotation has the hash of the Job's step. retryAnnotation has the Dojo's request to retry
+	// for which the Job was created.
 	stepAnnotation  = "core.jutsu.com/release-step"
 	retryAnnotation = "core.jutsu.com/release-retry"
 	// migrationsAnnotation is "true" if the Job runs dojo-migrate, which writes a report.

@@ -22,11 +22,11 @@ func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 		made, foreign, ignored bool
 		want                   recovery.Outcome
 	}{
-		"executed":                          {made: true, want: recovery.Found},
-		"not executed":                      {want: recovery.Absent},
-		"not executed, a user made a match": {foreign: true, want: recovery.Absent},
-		"executed, a user made a match, the log ignores target_id":     {made: true, foreign: true, ignored: true, want: recovery.Found},
-		"not executed, a user made a match, the log ignores target_id": {foreign: true, ignored: true, want: recovery.Absent},
+		"executed":     {made: true, want: recovery.Found},
+		"not executed": {want: recovery.Absent},
+		"not executed, a user created a channel of the same name":                            {foreign: true, want: recovery.Absent},
+		"executed, a user created a channel of the same name, the log ignores target_id":     {made: true, foreign: true, ignored: true, want: recovery.Found},
+		"not executed, a user created a channel of the same name, the log ignores target_id": {foreign: true, ignored: true, want: recovery.Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

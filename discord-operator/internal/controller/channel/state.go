@@ -145,8 +145,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 // condition, unless the group is being deleted or the condition soon changes by itself.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
-		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted, and its category "+
-			"no longer exists on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel "+
+		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted, and has no "+
+			"category on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel "+
 			"instead: its channel on Discord could be deleted with all messages.", issues.Name(group, by)).After(groupRetry)
 	}
 	cause := meta.FindStatusCondition(group.Status.Conditions, conditions.TypeReady)

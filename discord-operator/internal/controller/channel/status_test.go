@@ -114,7 +114,7 @@ func TestDeletedGroupIsReported(t *testing.T) {
 	gone := metav1.Unix(1, 0)
 	for want, deleted := range map[string]*metav1.Time{
 		"DiscordGroup alerts does not exist on Discord yet.": nil,
-		"DiscordGroup alerts is being deleted, and its category no longer exists on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel instead: its channel on Discord could be deleted with all messages.": &gone,
+		"DiscordGroup alerts is being deleted, and has no category on Discord. Name another DiscordGroup in spec.groupRef. Do not delete this DiscordChannel instead: its channel on Discord could be deleted with all messages.": &gone,
 	} {
 		group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Name: "alerts", DeletionTimestamp: deleted}}
 		issue := noCategory(group, "")

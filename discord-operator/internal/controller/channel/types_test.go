@@ -148,7 +148,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestPlanRefusesByType(t *testing.T) {
+func TestPlanByType(t *testing.T) {
 	t.Parallel()
 	tier := func(n int, features ...string) func(*scene) {
 		return func(s *scene) {

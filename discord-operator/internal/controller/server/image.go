@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/gif"
@@ -18,17 +19,24 @@ const maxSide = 1024
 
 func inspect(data []byte) (format string, animated bool, why string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
+	if errors.Is(err, image.ErrFormat) {
 		return "", false, "is no PNG, JPEG or GIF. Replace it with an image of one of these types"
+	}
+	if err != nil {
+		return "", false, broken(err)
 	}
 	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
 		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to at most %d by %[3]d",
 			config.Width, config.Height, maxSide)
 	}
 	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
-		return "", false, fmt.Sprintf("is a broken image (%v). Replace it with a valid image", err)
+		return "", false, broken(err)
 	}
 	return format, format == "gif" && severalFrames(data), ""
+}
+
+func broken(err error) string {
+	return fmt.Sprintf("is an image that cannot be read (%v). Replace it with another image", err)
 }
 
 // severalFrames decodes only the first frame of a GIF, because a small file may have thousands of

@@ -29,14 +29,14 @@ func TestInspect(t *testing.T) {
 		"JPEG":                    {data: jpg.Bytes(), format: "jpeg"},
 		"GIF of one frame":        {data: discordtest.GIF(1), format: "gif"},
 		"GIF of two frames":       {data: discordtest.GIF(2), format: "gif", animated: true},
-		"a truncated GIF":         {data: discordtest.GIF(2)[:60], why: "is a broken image"},
+		"a truncated GIF":         {data: discordtest.GIF(2)[:60], why: "is an image that cannot be read"},
 		"the largest PNG":         {data: large, format: "png"},
 		"too wide":                {data: discordtest.PNG(1025, 1, 0), why: "1025 by 1 pixels. Scale it down to at most 1024 by 1024"},
 		"too high":                {data: discordtest.PNG(1, 1025, 0), why: "1 by 1025 pixels"},
-		"a truncated PNG":         {data: large[:len(large)-40], why: "is a broken image"},
+		"a truncated PNG":         {data: large[:len(large)-40], why: "is an image that cannot be read"},
 		"text":                    {data: []byte("<svg/>"), why: "is no PNG, JPEG or GIF"},
 		"nothing":                 {why: "is no PNG, JPEG or GIF"},
-		"only the start of a PNG": {data: large[:8], why: "is no PNG, JPEG or GIF"},
+		"only the start of a PNG": {data: large[:8], why: "is an image that cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -118,8 +118,8 @@ func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	}
 }
 
-// unlisted returns the newest webhooks that only the audit log shows for the object. Webhooks older
-// than the channel belonged to another channel.
+// unlisted returns the newest webhooks that the audit log attributes to the object, but that
+// Discord's list lacks. It omits webhooks older than the channel: they belonged to a former channel.
 func (s *State) unlisted() (all []candidate) {
 	for id := range s.Ours {
 		listed := slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == id })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guildtest provides a simulated guild with a real client, for tests of pure functions.
+// Package guildtest provides a simulated guild, and a real client whose cache follows it, for tests.
 package guildtest
 
 import (

@@ -66,7 +66,7 @@ func TestParseMoment(t *testing.T) {
 	}
 }
 
-func TestWindows(t *testing.T) {
+func TestRestorableWindows(t *testing.T) {
 	t.Parallel()
 	first, last := apitest.Backup("first", apitest.At(22, 1, 0)), apitest.Backup("last", apitest.At(24, 1, 0))
 	failed := apitest.Backup("failed", apitest.At(24, 2, 0))
@@ -288,20 +288,20 @@ func TestEndOfTheLog(t *testing.T) {
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
-		"--to is within a former archive":                            {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
-		"--to is after the end of a former archive":                  {plan(recovery.Request{To: after}, live, turned), tooLate},
-		"--to is after a Backup in a former archive":                 {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
-		"--to is after the end of a former archive, beside the Dojo": {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
-		"--to is after the end of a former archive, lost Cluster":    {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
-		"--to is within a growing archive":                           {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
-		"--to is within a growing archive, from a Backup":            {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
-		"the Cluster does not report archiving":                      {plan(recovery.Request{To: after}, silent), tooLate},
-		"no WAL archive":                                             {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
-		"no WAL archive, beside the Dojo":                            {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
-		"no WAL archive, a Backup with --to":                         {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no write-ahead log"},
-		"no WAL archive, the newest data":                            {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
-		"no WAL archive, a Backup without --to":                      {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost Cluster, newest data in a former archive":              {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
+		"--to is within a former archive":                         {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
+		"--to is after the end of a former archive":               {plan(recovery.Request{To: after}, live, turned), tooLate},
+		"--to is after a Backup in a former archive":              {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
+		"--to is after the end of a former archive, with --as":    {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
+		"--to is after the end of a former archive, lost Cluster": {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
+		"--to is within a growing archive":                        {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
+		"--to is within a growing archive, from a Backup":         {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
+		"the Cluster does not report archiving":                   {plan(recovery.Request{To: after}, silent), tooLate},
+		"no WAL archive":                                          {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
+		"no WAL archive, with --as":                               {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
+		"no WAL archive, a Backup with --to":                      {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no write-ahead log"},
+		"no WAL archive, the newest data":                         {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
+		"no WAL archive, a Backup without --to":                   {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
+		"lost Cluster, newest data in a former archive":           {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)

@@ -258,7 +258,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 	}{
 		"no Backup yet": {tokyo(t, fromBackup), State{}, "Progressing/WaitingForBackup", "Waiting for the Backup", theBackup},
 		"no Backup at the deadline": {tokyo(t, fromBackup, waiting(theBackup, deadline)), State{}, usable,
-			"The Backup school/nightly does not exist, so no Cluster is created. See `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
+			"The Backup school/nightly does not exist, so no Cluster is created. To list all Backups: `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
 		"a Backup that runs": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseRunning
 		}), "Progressing/WaitingForBackup", "to complete", ""},

@@ -78,7 +78,7 @@ func backupFields(
 }
 
 func seeBackups(dojo *corev1api.Dojo) string {
-	return fmt.Sprintf("See `kubectl get backups.postgresql.cnpg.io -n %s`.", dojo.Namespace)
+	return fmt.Sprintf("To list all Backups: `kubectl get backups.postgresql.cnpg.io -n %s`.", dojo.Namespace)
 }
 
 func notUsable(dojo *corev1api.Dojo, object, why, remedy string) *conditions.Issue {

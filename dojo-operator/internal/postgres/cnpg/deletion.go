@@ -41,8 +41,8 @@ func (r Removal) Drop(in Input) (step Step) {
 		what += "; CloudNativePG reports: " + r.Message
 	}
 	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s -n %s`, and "+
-		"check that CloudNativePG runs and Postgres can be reached. To keep the data that is not deleted yet, set "+
-		"spec.postgres.reclaimPolicy to Retain.",
+		"check that CloudNativePG runs and Postgres can be reached. To keep the data whose object is not being deleted yet, "+
+		"set spec.postgres.reclaimPolicy to Retain.",
 		ownership.Resource(r.Kind), r.Live.GetName(), r.Live.GetNamespace()))
 	return step
 }

@@ -162,7 +162,7 @@ func TestPlan(t *testing.T) {
 		"a pod without an owner runs":                                   {"then", nil, []corev1.Pod{orphan}, result{Record: "then", Issue: applying}},
 		"a pod without an owner runs for too long":                      {"then", nil, []corev1.Pod{old}, result{Record: "then", Issue: stalled, Says: "pod p"}},
 		"a pod of other SQL has ended":                                  {"then", nil, one(job("then"), ended(0, 0)), result{Creates: true, Issue: applying}},
-		"the Job and pods of other SQL are gone":                        {"then", nil, nil, result{Creates: true, Issue: applying}},
+		"other SQL has run, and its Job and pods are gone":              {"then", nil, nil, result{Creates: true, Issue: applying}},
 		"the spec names the recorded SQL again, before other SQL began": {"now", jobs{job("then", leaving(0))}, nil, result{Record: "now"}},
 		"the SQL has run, a former Job is left":                         {"now", jobs{job("then", is(batchv1.JobComplete))}, nil, result{Deletes: 1, Record: "now"}},
 		"a former Job is being deleted":                                 {"", jobs{job("now"), job("then", leaving(0))}, nil, result{Issue: applying}},

@@ -31,8 +31,8 @@ type Image struct {
 	Entrypoint []string
 }
 
-// Push pushes the image to a registry (host:port) and returns the name with digest. Unless the host
-// is local or has a private IP address, Push requires HTTPS.
+// Push pushes the image to a registry (host:port) and returns NAME@DIGEST. Unless the host is local or
+// has a private IPv4 address, Push requires HTTPS.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {
