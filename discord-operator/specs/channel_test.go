@@ -90,7 +90,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status.GroupID).To(BeEmpty())
 	})
 
-	It("does not adopt a user's channel of the same name, in its category or outside", func(ctx context.Context) {
+	It("adopts no user's channel of the same name, neither in its group's category nor outside", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.group("a"), w.group("b")
 		ready(ctx, w.server(), a, b)

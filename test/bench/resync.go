@@ -21,7 +21,7 @@ func (b *bench) withoutGateway(ctx context.Context, s *stage, at sheet) {
 	watch.await(ctx)
 	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 	d.Gateway().Drop(0)
-	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
+	b.say("%s: the Gateway refuses connections, so the operator reads the guild every %s", at.scenario, b.resync)
 	read := d.readings(ctx, 3)
 	// The operator reads at least the guild, its channels, and the bot's roles.
 	at.addAgainst(3, "calls that read a guild", read, "per period")

@@ -184,7 +184,7 @@ func TestQuickstart(t *testing.T) {
 	}
 	c.actsAsServiceAccounts(t)
 	interrupt(t, dev)
-	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("The objects and what make install has installed stay."))
+	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("The objects stay, and everything that `make install` installed."))
 	c.expectNoTraces(t, tmp)
 	g.Expect(c.prints(t, 1, "make uninstall")).To(And(ContainSubstring("  Dojo default/sendai-jujutsu-high\n"),
 		ContainSubstring("  DiscordServer default/jujutsu\n"), ContainSubstring("--keep-kinds")))

@@ -118,7 +118,7 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 	case o.keepKinds:
 		say(out, "Removed. The kinds stay, with %d objects that no operator reconciles now.", len(users))
 	default:
-		say(out, "Removed. Retained databases still exist, as Clusters of CloudNativePG. Retained channels, categories "+
+		say(out, "Removed. Retained databases still exist, in Clusters of CloudNativePG. Retained channels, categories "+
 			"and roles still exist on Discord.")
 	}
 	return nil

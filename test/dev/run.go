@@ -64,7 +64,7 @@ func run(ctx context.Context, o *options, t *target, out io.Writer) (err error) 
 		say(out, "\nStopping the operators ...")
 		failed := s.stop()
 		if failed == nil {
-			say(out, "Stopped. The objects and what make install has installed stay. The logs are kept: %s", s.logs)
+			say(out, "Stopped. The objects stay, and everything that `make install` installed. The logs are kept: %s", s.logs)
 		}
 		err = errors.Join(err, failed)
 	}()

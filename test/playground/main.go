@@ -42,7 +42,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
 	flags.BoolVar(&o.once, "once", false,
-		"exit with status 0 as soon as all samples are Ready, or with status 1 and the reason after --timeout")
+		"exit with status 0 as soon as all samples are Ready, or with status 1 and the reason if that fails")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to become Ready, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")
 	flags.StringVar(&o.discordTokenFile, "discord-token-file", "",

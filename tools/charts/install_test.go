@@ -57,7 +57,7 @@ func (i *installation) helm(t *testing.T) *action.Configuration {
 	return configuration
 }
 
-// install does the same as `helm install --create-namespace --wait`.
+// install does the same as `helm install --create-namespace --wait`, unless adjust changes that.
 func (i *installation) install(t *testing.T, adjust func(*action.Install), values map[string]any) *release.Release {
 	t.Helper()
 	g := NewWithT(t)

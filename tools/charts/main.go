@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts (`make generate`) generates a Helm chart for each operator in deploy/charts from
-// kustomize manifests: by default, a chart renders the overlay production, and some values have the
-// effect of components. values.schema.json defines the values.
+// Command charts (`make generate`) generates a Helm chart for each operator into deploy/charts. The
+// source is the operator's kustomize manifests: the overlay production without its Namespace, and for
+// some values a component. values.schema.json defines the values.
 package main
 
 import (

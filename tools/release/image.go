@@ -166,7 +166,7 @@ func labels(o imageOptions) map[string]string {
 	case "dojo-operator":
 		of[prefix+"description"] = "Turns Dojo objects into running, monitored applications"
 	case "discord-operator":
-		of[prefix+"description"] = "Keeps Discord as DiscordServer, DiscordGroup, DiscordChannel and DiscordRole objects say"
+		of[prefix+"description"] = "Makes Discord match DiscordServer, DiscordGroup, DiscordChannel and DiscordRole objects"
 	default:
 		of[prefix+"description"] = companions[o.Operator].Description
 	}

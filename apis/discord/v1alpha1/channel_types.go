@@ -380,9 +380,9 @@ type DiscordChannelSpec struct {
 	// managementPolicy is Manage or Observe. Manage makes the channel match the
 	// spec. With Observe, the operator does not change the channel, its webhook or
 	// the Secret; status.differences lists the changes that Manage would make.
-	// When the object is deleted, the channel and the webhook stay, but
-	// spec.allowRetention of the DiscordServer can delay the deletion. Defaults to
-	// Manage.
+	// When the object is deleted, the channel and the webhook stay. But if the
+	// DiscordServer is in another namespace and does not set spec.allowRetention,
+	// the deletion can wait. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`

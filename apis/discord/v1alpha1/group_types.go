@@ -78,8 +78,9 @@ type DiscordGroupSpec struct {
 	// managementPolicy is Manage or Observe. Manage makes the category match the
 	// spec. With Observe, the operator does not change the category;
 	// status.differences lists the changes that Manage would make. When the object
-	// is deleted, the category stays, but spec.allowRetention of the DiscordServer
-	// can delay the deletion. Defaults to Manage.
+	// is deleted, the category stays. But if the DiscordServer is in another
+	// namespace and does not set spec.allowRetention, the deletion can wait.
+	// Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`

@@ -127,8 +127,8 @@ type DiscordRoleSpec struct {
 	// With Observe, the operator does not change the role or its members, but
 	// still enforces spec.allowedRoles of the DiscordServer; status.differences
 	// lists the changes that Manage would make. When the object is deleted, the
-	// role stays, but spec.allowRetention of the DiscordServer can delay the
-	// deletion. Defaults to Manage.
+	// role stays. But if the DiscordServer is in another namespace and does not set
+	// spec.allowRetention, the deletion can wait. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`

@@ -44,10 +44,10 @@ type ExplicitContentFilter string
 const (
 	// ExplicitContentFilterDisabled scans nothing.
 	ExplicitContentFilterDisabled ExplicitContentFilter = "Disabled"
-	// ExplicitContentFilterMembersWithoutRoles scans what members without a role
-	// send.
+	// ExplicitContentFilterMembersWithoutRoles scans the media that members
+	// without a role send.
 	ExplicitContentFilterMembersWithoutRoles ExplicitContentFilter = "MembersWithoutRoles"
-	// ExplicitContentFilterAllMembers scans what all members send.
+	// ExplicitContentFilterAllMembers scans the media that all members send.
 	ExplicitContentFilterAllMembers ExplicitContentFilter = "AllMembers"
 )
 

@@ -45,7 +45,7 @@ change.`,
 	flags.StringVarP(&f.file, "filename", "f", "", "plan the apply of a `file` or folder, or of - for standard input")
 	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "plan the Dojos of all namespaces")
 	flags.StringVar(&f.version, "operator-version", "",
-		"the `version` of the operator to plan for; only the version of this plugin is allowed")
+		"fail unless this plugin plans for this `version` of the operator")
 	flags.StringVar(&f.operatorArgs, "operator-args", "",
 		"the operator's `flags`, separated by spaces; by default those of its Deployment, if you may read it")
 	flags.BoolVar(&f.serverSide, "server-side", false, "plan a server-side apply, as Flux and Argo CD may do")

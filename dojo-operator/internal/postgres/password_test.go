@@ -42,7 +42,7 @@ func TestPassword(t *testing.T) {
 			want: fresh, rotation: "today"},
 		"rotated":                    {dojo: tokyo(inPG, rotating), change: rotated},
 		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
-		"rotated, request withdrawn, label lost": {dojo: tokyo(inPG),
+		"rotated, request withdrawn, label of CloudNativePG lost": {dojo: tokyo(inPG),
 			change: func(w *world) { rotated(w); unlabelled(login.ReloadLabel)(w) }, want: kept, rotation: "today"},
 		"annotation of another client": {dojo: tokyo(inPG),
 			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},

@@ -67,7 +67,7 @@ type Database struct {
 	migrating                 bool
 }
 
-// Migrating reports whether the application must wait until the Dojo's SQL has run.
+// Migrating reports whether a new image must wait until the Dojo's SQL has run.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
 // Usable reports whether pods may get credentials. inUse means that pods already have credentials.

@@ -65,8 +65,8 @@ func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (
 	case err != nil:
 		return "", "", err
 	case !grant.GuildsOf(secret.Annotations).Allow(server.Spec.ServerID):
-		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow the token for the server %s; "+
-			"add the server's id to the annotation, or use another bot",
+		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not list the server %s, so the token may "+
+			"not be used; add the server's id to the annotation, or use another bot",
 			v1alpha1.AllowedServersAnnotation, ref.Name, server.Spec.ServerID)
 	}
 	return string(secret.Data[ref.Key]), fmt.Sprintf("key %q of the Secret %s", ref.Key, ref.Name), nil

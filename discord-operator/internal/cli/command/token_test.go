@@ -79,7 +79,7 @@ func TestCheckToken(t *testing.T) {
 		}, contains: []string{"the Secret other of spec.tokenSecretRef does not exist in the namespace platform"}},
 		"a Secret for other servers": {args: "check-token company", code: 1, change: func(s *school, _ *guildtest.Guild) {
 			s.secret.Annotations = map[string]string{v1alpha1.AllowedServersAnnotation: "1"}
-		}, contains: []string{"does not allow the token for the server "}},
+		}, contains: []string{"does not list the server "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

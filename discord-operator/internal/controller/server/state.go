@@ -291,9 +291,10 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 func waitingFor(server *v1alpha1.DiscordServer, names []string, deleted bool) *conditions.Issue {
 	so := "Nothing is deleted on Discord yet."
 	if deleted {
-		so = "Some of these objects are being deleted too, and the operator deletes their channels and roles on Discord " +
-			"now. To stop the deletions in this namespace: `kubectl annotate discordchannels.discord.jutsu.com," +
-			"discordroles.discord.jutsu.com --all -n " + server.Namespace + " " + v1alpha1.PausedAnnotation + "=true`."
+		so = "Some of these objects are being deleted too, and the operator may delete their categories, channels and " +
+			"roles on Discord now. To stop the deletions in this namespace: `kubectl annotate " +
+			"discordgroups.discord.jutsu.com,discordchannels.discord.jutsu.com,discordroles.discord.jutsu.com " +
+			"--all -n " + server.Namespace + " " + v1alpha1.PausedAnnotation + "=true`."
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The DiscordServer is being deleted and waits for: %s. %s To undo the deletion: `kubectl discord undelete server "+

@@ -28,8 +28,8 @@ func TestNoRetention(t *testing.T) {
 		"created":                                {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "", true},
 		"created, and later named in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7"}, "7", true},
 		"adopted":                                {v1alpha1.DiscordChannelStatus{ChannelID: "7", Adopted: true}, "7", false},
-		"matched without proof":                  {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "", false},
-		"matched without proof, and later named in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "7", true},
+		"bound without proof of its create":      {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "", false},
+		"bound without proof of its create, and later named in spec.adopt": {v1alpha1.DiscordChannelStatus{ChannelID: "7", Matched: true}, "7", true},
 		"no resource": {v1alpha1.DiscordChannelStatus{}, "", false},
 	} {
 		o := &v1alpha1.DiscordChannel{Status: c.status}

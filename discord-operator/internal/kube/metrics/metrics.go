@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's metrics. Only the leader reports gauges, so that each series
-// has one source. No label is a Discord id.
+// Package metrics has the metrics of the operator's objects. Only the leader reports their gauges, so
+// that each series has one source. No label is a Discord id.
 package metrics
 
 import (

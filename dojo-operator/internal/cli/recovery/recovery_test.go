@@ -87,12 +87,12 @@ func TestRestorableWindows(t *testing.T) {
 		stores  map[string][2]metav1.Time
 		want    []string
 	}{
-		"no backup":                      {dojo: d()},
-		"only a failed backup":           {dojo: d(), objects: []client.Object{failed}},
-		"only a snapshot":                {dojo: d(), objects: []client.Object{snapshot}},
-		"two backups and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
-		"archiving fails":                {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
-		"the Cluster is lost":            {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
+		"no backup":            {dojo: d()},
+		"only a failed backup": {dojo: d(), objects: []client.Object{failed}},
+		"only a snapshot":      {dojo: d(), objects: []client.Object{snapshot}},
+		"two backups, a failed one, and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
+		"archiving fails":     {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
+		"the Cluster is lost": {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
 		"the WAL is not archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
 			[]client.Object{first, last, apitest.Cluster(d())}, nil, []string{"sendai-db: 01:00 to 01:00"}},
 		"the ObjectStore reports an earlier start":        {d(), []client.Object{last}, map[string][2]metav1.Time{"sendai-db": window}, []string{"sendai-db: 20 Nov 02:00 to 01:00"}},

@@ -115,7 +115,8 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 
 // heldByOthers reports whether only finalizers of other clients delay the deletion.
 func heldByOthers(d *corev1api.Dojo) bool {
-	return d.DeletionTimestamp != nil && len(d.Finalizers) > 0 && !slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
+	own := slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
+	return d.DeletionTimestamp != nil && len(d.Finalizers) > 0 && !own
 }
 
 // outage reports whether the Dojo has an outage, except the planned outage in an upgrade of

@@ -170,8 +170,8 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete adds the known roles and features to a response that lacks them. A guild always has a
-// role, so a response without roles is partial.
+// complete adds the known roles and features to a response or event that lacks them. A guild always
+// has a role, so a guild without roles is partial.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
