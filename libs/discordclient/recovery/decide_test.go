@@ -31,6 +31,8 @@ func TestDecide(t *testing.T) {
 		return discordclient.AuditEntry{Action: discordgo.AuditLogActionChannelCreate, TargetID: target, Reason: reason}
 	}
 	ours, other := at(5*time.Second), at(6*time.Second)
+	formerBot := entry(ours, "uid")
+	formerBot.UserID = "8"
 	for name, c := range map[string]struct {
 		now, listed int // seconds after the intent
 		logAge      int // seconds since the audit log was read
@@ -63,6 +65,8 @@ func TestDecide(t *testing.T) {
 		"one fits, and was made a moment ago":                {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
 		"made a moment ago, and never logged":                {now: 104, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
 		"made too shortly before the log was read":           {now: 104, logAge: 10, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
+		"one fits, and the former bot created it":            {now: 80, listed: 30, channels: []*discordclient.Channel{fits(ours)}, audit: []discordclient.AuditEntry{formerBot}, want: Found, id: ours, proof: ProofMatch},
+		"only proof counts: the former bot created it":       {proofOnly: true, now: 80, listed: 30, channels: []*discordclient.Channel{fits(ours)}, audit: []discordclient.AuditEntry{formerBot}, want: Absent},
 		"two fit, one was created for another reason":        {now: 80, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Found, id: ours, proof: ProofMatch},
 		"two fit, nothing shows which":                       {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                              {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
@@ -87,7 +91,7 @@ func TestDecide(t *testing.T) {
 			}.withDefaults()
 			got := decide(in, evidence{
 				channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge),
-				auditDenied: c.auditDenied, gone: map[string]bool{c.gone: true},
+				auditDenied: c.auditDenied, self: "9", gone: map[string]bool{c.gone: true},
 			})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -398,13 +398,17 @@ func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Res
 	}
 }
 
+// own reports whether the bot has created the entry's object for the intent. Any member may write
+// the intent's reason, so it proves nothing in an entry of another user.
 func (in Intent) own(e discordclient.AuditEntry, self string) bool {
-	return e.Action == in.action() && !in.foreign(e, self) && !in.Claimed(e.TargetID)
+	other := self != "" && e.UserID != "" && e.UserID != self
+	return e.Action == in.action() && !other && !in.foreign(e) && !in.Claimed(e.TargetID)
 }
 
-func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
-	other := self != "" && e.UserID != "" && e.UserID != self
-	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
+// foreign reports whether the entry's object was surely not created for the intent. An entry with
+// the intent's reason may be of the bot that the caller used before.
+func (in Intent) foreign(e discordclient.AuditEntry) bool {
+	return in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
 // proven returns the result if audit log entries with the intent's reason decide it, and otherwise
@@ -467,7 +471,7 @@ func (in Intent) youngEnough(id string) bool {
 func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
-		if e.Action == in.action() && in.foreign(e, state.self) {
+		if e.Action == in.action() && in.foreign(e) {
 			foreign[e.TargetID] = true
 		}
 	}

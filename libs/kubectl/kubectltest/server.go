@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -467,6 +468,16 @@ func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstru
 	if err != nil {
 		panic(err) // the plugins send only valid merge patches
 	}
-	next.SetGeneration(live.GetGeneration() + 1)
+	if !equality.Semantic.DeepEqual(withoutMetadata(live), withoutMetadata(next)) {
+		next.SetGeneration(live.GetGeneration() + 1)
+	}
 	return next
+}
+
+// withoutMetadata returns the fields whose changes increment the generation.
+func withoutMetadata(o *unstructured.Unstructured) map[string]any {
+	fields := maps.Clone(o.Object)
+	delete(fields, "metadata")
+	delete(fields, "status")
+	return fields
 }

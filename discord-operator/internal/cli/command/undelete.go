@@ -126,10 +126,15 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 	s.Print("2. wait until the operator has confirmed that it deletes nothing\n")
 	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
-		if err == nil && o.GetUID() != p.Old.GetUID() {
+		switch {
+		case err != nil:
+			return false, err
+		case o.GetUID() != p.Old.GetUID():
 			return false, errGone
+		case o.GetGeneration() != p.Old.GetGeneration(): // since the user has read the manifest
+			return false, errChanged
 		}
-		return err == nil && recreate.Held(o), err
+		return recreate.Held(o), nil
 	})
 	if err != nil {
 		return s.late(err, p)

@@ -232,6 +232,25 @@ func TestUndeleteConflict(t *testing.T) {
 	}
 }
 
+// The user has confirmed a manifest that lacks the edit.
+func TestUndeleteOfAnObjectEditedBeforeThePause(t *testing.T) {
+	t.Parallel()
+	s := company(deleted).in(t)
+	operate(s)
+	operator := s.AfterWrite
+	s.AfterWrite = func(write string) {
+		if g := (&v1alpha1.DiscordGroup{}); s.Get(kinds.Group, "platform", "alerts", g) {
+			g.Generation, g.Spec.Name = g.Generation+1, "another"
+			s.Put(g)
+		}
+		operator(write)
+	}
+	got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
+	if got.code != 1 || !strings.Contains(got.err, "so the object is not replaced. Run the command again") || len(s.Writes()) != 1 {
+		t.Errorf("%s after %v", got, s.Writes())
+	}
+}
+
 // If the resource may belong to another user, the command does not add spec.adopt to the object of
 // another client.
 func TestUndeleteUnguarded(t *testing.T) {
