@@ -558,6 +558,12 @@ func TestMessages(t *testing.T) {
 			w.unwrittenFor(time.Hour)
 		}, "Postgres still lacks the database dojo_school_tokyo after more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe databases.postgresql.cnpg.io tokyo-db -n school`."},
+		"database object deleted by another client": {tokyo(inPG, dropping), func(w *world) {
+			w.Database.Live.DeletionTimestamp = &metav1.Time{Time: noon}
+		}, "Another client has deleted the Database school/tokyo-db. Once no client is connected to the database " +
+			"dojo_school_tokyo, CloudNativePG drops it with all data. To keep the data, run `kubectl patch dojos.core.jutsu.com " +
+			"tokyo -n school --type=merge -p '{\"spec\":{\"postgres\":{\"reclaimPolicy\":\"Retain\"}}}'` now. The operator then " +
+			"creates the Database again."},
 		"role pending for long": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},

@@ -188,9 +188,11 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	}
 }
 
+// unrecorded reports whether the status lacks the success of the Job. A Job without its step, whose
+// annotation another client has removed, is never recorded.
 func (p *planner) unrecorded(job *batchv1.Job) bool {
-	known := p.dojo.Status.Release
-	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
+	known, step := p.dojo.Status.Release, stepOf(job)
+	return ended(job, batchv1.JobComplete) && step != "" && (known == nil || !slices.Contains(known.Succeeded, step))
 }
 
 // former lists Jobs and pods that must end before the step, with their creation or deletion times.

@@ -233,6 +233,11 @@ func TestPlan(t *testing.T) {
 	if issue := Plan(dojo, unrecorded, inputFor(dojo), testConfig).Plan.Issues[0]; issue.RequeueAfter != apply.StaleRetry {
 		t.Errorf("no event shows that the success is recorded, and the next reconcile is after %s", issue.RequeueAfter)
 	}
+	unknown := State{Now: noon, Step: step, Jobs: []*batchv1.Job{jobOf(t, dojo, "another step", is(batchv1.JobComplete, ""),
+		func(job *batchv1.Job) { delete(job.Annotations, stepAnnotation) })}}
+	if got := Plan(dojo, unknown, inputFor(dojo), testConfig).Plan; len(got.Delete) != 1 || got.Issues[0].RequeueAfter == apply.StaleRetry {
+		t.Errorf("a Job without the annotation of its step is kept: %+v", got)
+	}
 	noImage := Plan(dojotest.Dojo(withFiles), State{Now: noon, Step: step}, inputFor(dojotest.Dojo(withFiles)), Config{})
 	if got := dojotest.Worst(noImage.Plan.Issues); got != "Degraded/MigrationsInvalid" {
 		t.Errorf("without an image of dojo-migrate: %s", got)

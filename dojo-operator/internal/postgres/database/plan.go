@@ -34,6 +34,12 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 		step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingDatabase, what)
 		return step
 	}
+	if s.Live.DeletionTimestamp != nil && cnpg.Reclaims(dojo) {
+		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonDatabaseFailed,
+			"Another client has deleted the Database %s/%s. Once no client is connected to %s, CloudNativePG drops it with "+
+				"all data. To keep the data, run `%s` now. The operator then creates the Database again.",
+			s.Live.Namespace, s.Live.Name, what, cnpg.RetainCommand(dojo)))
+	}
 	reported := cnpg.Report{
 		Applied: s.Live.Status.Applied, Current: s.Live.Status.ObservedGeneration == s.Live.Generation,
 		Message: failure(s.Live),
