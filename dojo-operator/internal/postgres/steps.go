@@ -140,11 +140,22 @@ func planUpgrade(in input) upgrade.Step {
 		id, major := upgrade.Verification(dojo, s.Cluster.Live, s.Upgrade)
 		query, failed := schema.PlanVerification(dojo, s.Schema, id, major, in.as(in.source), in.config.schema())
 		own.Verification, own.Failed = query.Run(dojo), failed
+		if access := in.sourceLogin(); access.Blocks != nil {
+			own.Verification, own.Failed = access, ""
+		}
 		if upgrade.Upgraded(dojo, s.Cluster.Live, s.Upgrade) {
 			own.Statistics = schema.Statistics(dojo, s.Schema, id, in.as(in.source), in.config.Users)
 		}
 	}
 	return upgrade.Plan(dojo, s.Upgrade, own)
+}
+
+// sourceLogin restores the login of the application, because a user may delete its Secret during an
+// upgrade.
+func (in input) sourceLogin() cnpg.Step {
+	step := login.Plan(in.dojo, in.state.Login, in.login(in.source))
+	step.PasswordCurrent = false // the application's pods wait for the query
+	return step
 }
 
 func (in input) backup() backup.Input {

@@ -66,6 +66,23 @@ func TestVerifying(t *testing.T) {
 	}
 }
 
+func TestTheLoginIsRestoredBeforeAnUpgradeIsVerified(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(ownPG)
+	w := inSync(t, dojo)
+	metav1.SetMetaDataAnnotation(&w.Cluster.Live.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
+	w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
+	w.secrets[owner] = nil
+	w.Login.Logins[owner].Secret, w.Login.Logins[owner].Password = nil, nil
+	s := w.observe(dojo)
+	s.Schema.Jobs = nil
+	got := Plan(dojo, s, testConfig).Plan
+	if written := kinds(got); !slices.Contains(written, "Secret") || slices.Contains(written, "Job") ||
+		worst(got) != "Progressing/Upgrading" {
+		t.Errorf("%v, %s", written, worst(got))
+	}
+}
+
 func TestARotationStartsNoJobBeforeTheBackupOfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(ownPG, backedUp))
