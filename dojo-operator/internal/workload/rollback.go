@@ -56,7 +56,7 @@ func refusalOf(live *appsv1.Deployment) *refusal {
 func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	live, desired := s.Deployment, Image(dojo, cfg)
 	if !dojo.RollsBack() || live == nil || live.Spec.Paused || ptr.Deref(live.Spec.Replicas, 1) == 0 ||
-		image(live) != desired || !expired(live) {
+		image(live) != desired || !expired(dojo, s, cfg) {
 		return nil
 	}
 	former := servedImage(dojo)
@@ -67,9 +67,16 @@ func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	return &refusal{Image: desired, Reason: reason, Former: former}
 }
 
-func expired(live *appsv1.Deployment) bool {
-	return live.Status.ObservedGeneration >= live.Generation && !Complete(live) &&
-		deploymentCondition(live, appsv1.DeploymentProgressing).Reason == deadlineExceeded
+// expired reports whether the rollout has exceeded its deadline. Kubernetes finishes a rollout at 0
+// replicas, such as those of a suspended Dojo, and then reports no deadline for the first pods.
+func expired(dojo *corev1api.Dojo, s State, cfg Config) bool {
+	live := s.Deployment
+	if live.Status.ObservedGeneration < live.Generation || Complete(live) {
+		return false
+	}
+	reason := deploymentCondition(live, appsv1.DeploymentProgressing).Reason
+	return reason == deadlineExceeded || reason == rolloutFinished && live.Status.AvailableReplicas == 0 &&
+		s.Now.Sub(unavailableSince(s)) > deadline(dojo, cfg)
 }
 
 func servedImage(dojo *corev1api.Dojo) string {

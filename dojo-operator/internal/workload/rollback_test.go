@@ -114,6 +114,26 @@ func TestFailedImageMakesWayForTheFormer(t *testing.T) {
 	st.expect("dojo:3", &corev1api.RolloutStatus{ServedImage: "dojo:3"}, "")
 }
 
+func TestAnImageThatWasSetAtZeroReplicasIsRefused(t *testing.T) {
+	t.Parallel()
+	for unavailable, want := range map[time.Duration]string{time.Second: "dojo:2", time.Hour: "dojo:1"} {
+		st := served(t)
+		st.roll("dojo:2")
+		applytest.EditStatus(t, st.c.Server, "kube-controller-manager", deploymentOf(t, st.c), func(d *appsv1.Deployment) {
+			d.Status = appsv1.DeploymentStatus{
+				ObservedGeneration: d.Generation, Replicas: 3, UpdatedReplicas: 3, Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: rolloutFinished},
+					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse,
+						LastTransitionTime: metav1.NewTime(observe(t, st.c, st.dojo).Now.Add(-unavailable))},
+				},
+			}
+		})
+		if st.reconcile(); st.image() != want {
+			t.Errorf("unavailable for %s: runs %s, want %s", unavailable, st.image(), want)
+		}
+	}
+}
+
 func TestFormerImageThatFailsIsNotRefused(t *testing.T) {
 	t.Parallel()
 	st := served(t)
