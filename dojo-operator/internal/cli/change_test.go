@@ -140,6 +140,54 @@ func TestNothingIsWrittenWithoutConsent(t *testing.T) {
 	}
 }
 
+// TestUpgradesThatCannotSucceed asserts that upgrade leaves a Dojo alone whose data it cannot upgrade.
+// A lost Cluster can be restored only if the Dojo keeps its version.
+func TestUpgradesThatCannotSucceed(t *testing.T) {
+	t.Parallel()
+	const gone = "the Cluster sendai-db is gone, so it has no data to upgrade: restore the data with kubectl dojo restore " +
+		"sendai -n team-a, or, if nothing can be restored, begin anew with kubectl dojo accept-loss sendai -n team-a"
+	deleting := func(d *corev1api.Dojo) {
+		d.Status.Database.NewerVersion = "18.6"
+		d.DeletionTimestamp, d.Finalizers = new(apitest.At(24, 2, 54)), []string{"x"}
+	}
+	unnoticed := func(d *corev1api.Dojo) { d.Status.Database.NewerVersion = "18.6" }
+	never := func(d *corev1api.Dojo) { d.Status.Database.ClusterUID = "" }
+	unread := func(s *apitest.Server) { s.Deny("get clusters.postgresql.cnpg.io") }
+	for name, c := range map[string]struct {
+		dojo    func(*corev1api.Dojo)
+		exists  bool
+		server  func(*apitest.Server)
+		version string
+		problem string
+	}{
+		"the operator reports the loss":                        {apitest.Lost, false, nil, "--to 19", gone},
+		"the loss is reported, and the Cluster is not read":    {apitest.Lost, false, unread, "--to 19", gone},
+		"the operator has not noticed the loss":                {unnoticed, false, nil, "--to 19", gone},
+		"a minor version after a loss":                         {unnoticed, false, nil, "--minor", gone},
+		"the Dojo is being deleted":                            {deleting, true, nil, "--to 19", "sendai is being deleted, so its database cannot be upgraded"},
+		"a minor version of a Dojo that is being deleted":      {deleting, true, nil, "--minor", "sendai is being deleted"},
+		"the Cluster does not exist yet":                       {never, false, nil, "--to 19", ""},
+		"the Cluster is not read, and no loss is reported":     {unnoticed, true, unread, "--to 19", ""},
+		"the operator still reports the loss of a new Cluster": {apitest.Lost, true, nil, "--to 19", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sendai(t, c.dojo)
+			if !c.exists {
+				s.Remove(kinds.Cluster, apitest.Namespace, "sendai-db")
+			}
+			if c.server != nil {
+				c.server(s)
+			}
+			got := run(t, s, "", strings.Fields("upgrade sendai -y "+c.version)...)
+			refused := c.problem != ""
+			if refused != (got.code == 1) || !strings.Contains(got.err, c.problem) || refused != (s.Writes() == nil) {
+				t.Error(got, s.Writes())
+			}
+		})
+	}
+}
+
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

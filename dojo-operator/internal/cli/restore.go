@@ -5,6 +5,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +29,10 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 type restoring struct {
@@ -120,7 +124,8 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
-		rights = append(rights, slices.Concat(kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster))...)
+		rights = append(rights, slices.Concat(kubectl.To("list", kinds.Pod), kubectl.To("create", kinds.Cluster),
+			kubectl.To("patch", kinds.Cluster))...)
 	} else {
 		rights = append(rights, kubectl.To("create", kinds.Dojo)...)
 	}
@@ -208,11 +213,21 @@ func executed(failure error) bool {
 	return code == 0 || code >= http.StatusInternalServerError
 }
 
+// startCommand starts the application after a restore. In place, it also removes SizeAnnotation,
+// which would make a later restore start an application that a user has stopped.
+func startCommand(namespace string, plan *recovery.Plan) string {
+	dojo := fmt.Sprintf("%s %s -n %s", kinds.Dojo.Resource(), plan.Target, namespace)
+	if !plan.InPlace {
+		return fmt.Sprintf("kubectl scale %s --replicas=%d", dojo, plan.Replicas)
+	}
+	patch, _ := json.Marshal(sized(plan.Replicas, nil)) // a map of texts and numbers has no error
+	return fmt.Sprintf("kubectl patch %s --type=merge -p '%s'", dojo, patch)
+}
+
 // stopped describes how to continue. at is the failed step.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, failure error) string {
 	failed := errors.Is(failure, errNotRestored)
-	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
-		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
+	start := startCommand(namespace, plan)
 	kind := kinds.Dojo
 	if plan.InPlace {
 		kind = kinds.Cluster
@@ -303,10 +318,30 @@ func (r *restoreRun) stop(ctx context.Context) error {
 	if err := r.patch(ctx, r.world.Dojo.Name, sized(0, strconv.Itoa(int(r.plan.Replicas)))); err != nil {
 		return err
 	}
-	return r.until(ctx, r.world.Dojo.Name, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
-		gone := d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == 0
-		return fmt.Sprintf("%d pods", d.Status.Replicas), gone, nil
+	return r.poll(ctx, r.timeout, func(ctx context.Context) (string, bool, error) {
+		d, err := r.dojo(ctx, r.world.Dojo.Name)
+		if err != nil {
+			return "", false, err
+		}
+		// status.replicas does not count pods that are being deleted, which can still write.
+		running, err := r.running(ctx, d)
+		if err != nil {
+			return "", false, err
+		}
+		count := max(len(running), int(d.Status.Replicas))
+		progress := term.Count(count, "pod")
+		if len(running) > 0 {
+			progress += ", such as " + running[0].Name
+		}
+		return progress, count == 0 && d.Status.ObservedGeneration >= d.Generation, nil
 	})
+}
+
+// running lists the pods of the application that have not ended.
+func (r *restoreRun) running(ctx context.Context, d *corev1api.Dojo) ([]corev1.Pod, error) {
+	var all corev1.PodList
+	err := r.List(ctx, &all, client.InNamespace(d.Namespace), client.MatchingLabels(ownership.Selector(d)))
+	return slices.DeleteFunc(all.Items, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
 func (r *restoreRun) save(ctx context.Context) error {

@@ -13,7 +13,9 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,6 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -58,6 +61,9 @@ func follow(s *apitest.Server, name, refused string) {
 	}
 	if exists {
 		d.Status.Database.ClusterUID = string(cluster.UID)
+	}
+	if name == "sendai" && d.Status.Replicas == 0 {
+		s.Remove(kinds.Pod, apitest.Namespace, "sendai-6f7c-x2p")
 	}
 	switch {
 	case !exists:
@@ -135,6 +141,46 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
+// TestRestoreWaitsForPods asserts that no pod of the application can write during the backup: the
+// status of the Dojo does not count pods that are being deleted.
+func TestRestoreWaitsForPods(t *testing.T) {
+	t.Parallel()
+	const waits = "02:55:00  1 pod, such as sendai-6f7c-x2p\n"
+	for name, c := range map[string]struct {
+		status  corev1.PodStatus
+		code    int
+		timeout string
+	}{
+		"a pod that still runs":        {corev1.PodStatus{Phase: corev1.PodRunning}, 1, "50ms"},
+		"a pod on a node that is away": {corev1.PodStatus{Phase: corev1.PodUnknown}, 1, "50ms"},
+		"a pod that has ended":         {corev1.PodStatus{Phase: corev1.PodFailed}, 0, "1m"},
+		"a pod whose containers have ended": {corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "dojo", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+		}}, 0, "1m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sendai(t)
+			operate(s, "")
+			operator, going := s.AfterWrite, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: apitest.Namespace, Name: "sendai-6f7c-x2p", Labels: ownership.Selector(apitest.Sendai()),
+				DeletionTimestamp: new(apitest.At(24, 2, 54)), Finalizers: []string{"x"},
+			}, Status: c.status}
+			s.AfterWrite = func(write string) {
+				operator(write)
+				s.Put(going)
+			}
+			got := run(t, s, "", "restore", "sendai", "-y", "--confirm", "sendai", "--timeout", c.timeout)
+			if got.code != c.code || strings.Contains(got.out, waits) != (c.code == 1) {
+				t.Error(got)
+			}
+			if writes := s.Writes(); c.code == 1 && len(writes) != 1 {
+				t.Error(writes)
+			}
+		})
+	}
+}
+
 func TestVerified(t *testing.T) {
 	t.Parallel()
 	with := func(status, reason string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
@@ -189,7 +235,8 @@ func TestStopped(t *testing.T) {
 	lost := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: w.Object}
 	beside := &recovery.Plan{Target: "past", Replicas: 3, Object: kinds.Dojo.Object()}
 	beside.Object.SetName("past")
-	const start = "kubectl scale dojos.core.jutsu.com sendai -n team-a --replicas=3"
+	const start = "kubectl patch dojos.core.jutsu.com sendai -n team-a --type=merge " +
+		`-p '{"metadata":{"annotations":{"core.jutsu.com/replicas-before-restore":null}},"spec":{"replicas":3}}'`
 	past, pastBeside := *w, *beside
 	past.To = time.Date(2026, 11, 24, 2, 45, 0, 0, time.UTC)
 	pastBeside.To = past.To
@@ -218,6 +265,7 @@ func TestStopped(t *testing.T) {
 		{&both, recovery.Create, fmt.Errorf("%w sendai-db", errForeignCluster), "to continue the restore"},
 		{&both, recovery.Create, context.Canceled, "The Cluster sendai-db may have been created: see kubectl dojo status sendai"},
 		{beside, recovery.Create, refused, "Nothing was changed."},
+		{beside, recovery.Serve, nil, "Start the application: kubectl scale dojos.core.jutsu.com past -n team-a --replicas=3"},
 		{beside, recovery.Create, context.DeadlineExceeded, "The Dojo past may have been created: see kubectl dojo status past"},
 		{beside, recovery.Create, apierrors.NewInternalError(errNotRestored), "The Dojo past may have been created"},
 		{beside, recovery.Verify, errNotRestored, "kubectl delete dojos.core.jutsu.com past -n team-a; " +

@@ -39,6 +39,9 @@ For a major version, the operator takes a backup, stops the pods, has CloudNativ
 starts the pods. Until CloudNativePG upgrades the data, you can cancel: set the former version in the Dojo again.`,
 		time.Hour, &ask,
 		planned(s.world, func(w *world.World) (change, error) {
+			if err := upgradable(w); err != nil {
+				return change{}, err
+			}
 			if r.minor {
 				return minorUpgradeOf(w.Dojo, r)
 			}
@@ -55,19 +58,35 @@ starts the pods. Until CloudNativePG upgrades the data, you can cancel: set the 
 	return cmd
 }
 
-func errNoCluster(d *corev1api.Dojo) error {
-	return fmt.Errorf("%s has no Cluster of its own: upgrade its database server with that server's own tools",
-		d.Name)
+// upgradable returns an error if the Dojo's own Cluster has no data to upgrade. A change of the
+// version would prevent the restore of a lost Cluster.
+func upgradable(w *world.World) error {
+	d := w.Dojo
+	if ownCluster(d) == nil {
+		return fmt.Errorf("%s has no Cluster of its own: upgrade its database server with that server's own tools", d.Name)
+	}
+	name := cnpg.ObjectName(d)
+	had := d.Status.Database != nil && d.Status.Database.ClusterUID != ""
+	readable := !w.Unreadable(kinds.Cluster) && !w.Absent[kinds.Cluster.Resource()]
+	absent := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, name) == nil
+	switch {
+	case d.DeletionTimestamp != nil:
+		return fmt.Errorf("%s is being deleted, so its database cannot be upgraded: see kubectl dojo status %s -n %s",
+			d.Name, d.Name, d.Namespace)
+	case absent && (!recovery.LostAt(d).IsZero() || had && readable):
+		return fmt.Errorf("the Cluster %[1]s is gone, so it has no data to upgrade: restore the data with kubectl dojo "+
+			"restore %[2]s -n %[3]s, or, if nothing can be restored, begin anew with kubectl dojo accept-loss %[2]s -n %[3]s",
+			name, d.Name, d.Namespace)
+	}
+	return nil
 }
 
 func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) {
 	db := d.Status.Database
-	switch pg := ownCluster(d); {
+	switch {
 	case r.to != "" || r.image != "" || r.withoutBackup:
 		return ch, kubectl.Usage("--minor excludes --to, --image and --without-backup")
-	case pg == nil:
-		return ch, errNoCluster(d)
-	case pg.Version == "":
+	case ownCluster(d).Version == "":
 		return ch, fmt.Errorf("%s has no spec.postgres.cluster.version, so the operator does not "+
 			"choose the image of Postgres: set version, or set the newer image in imageName", d.Name)
 	case db == nil || db.NewerVersion == "":
@@ -95,9 +114,6 @@ func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, err error) 
 func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	d := w.Dojo
 	pg := ownCluster(d)
-	if pg == nil {
-		return ch, errNoCluster(d)
-	}
 	to, err := target(pg, r)
 	if err != nil {
 		return ch, err

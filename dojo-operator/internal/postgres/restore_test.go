@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -277,6 +278,43 @@ func TestRestoredNames(t *testing.T) {
 		names := cnpg.References(dojo)
 		if diff := cmp.Diff(want, names[slices.Index(names, "tokyo-db-primary")+1:]); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// The operator reads the Job that fills a Cluster, also if `kubectl dojo restore` created the Cluster.
+func TestJobsOfRestores(t *testing.T) {
+	t.Parallel()
+	job := func(name string) *batchv1.Job {
+		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: cnpgv1.SchemeGroupVersion.String(), Kind: cnpgv1.ClusterKind, Name: "tokyo-db", UID: "live", Controller: new(true)},
+		}}}
+	}
+	r := readerOf(objects(job("tokyo-db-1-full-recovery"), job("tokyo-db-1-snapshot-recovery"), job("tokyo-db-1-import")), nil)
+	archive, snapshot := &cnpgv1.BootstrapRecovery{Source: "origin"}, &cnpgv1.BootstrapRecovery{}
+	for name, c := range map[string]struct {
+		dojo     *corev1api.Dojo
+		recovery *cnpgv1.BootstrapRecovery
+		primary  string
+		uid      types.UID
+		want     string
+	}{
+		"an empty Cluster":              {tokyo(ownPG), nil, "", "live", ""},
+		"restored in place":             {tokyo(ownPG), archive, "", "live", "tokyo-db-1-full-recovery"},
+		"a snapshot, restored in place": {tokyo(ownPG), snapshot, "", "live", "tokyo-db-1-snapshot-recovery"},
+		"restored long ago":             {tokyo(ownPG), archive, "tokyo-db-1", "live", ""},
+		"bootstrap":                     {tokyo(ownPG, restoring), archive, "", "live", "tokyo-db-1-full-recovery"},
+		"import":                        {tokyo(ownPG, importing), nil, "", "live", "tokyo-db-1-import"},
+		"import, restored in place":     {tokyo(ownPG, importing), archive, "", "live", "tokyo-db-1-full-recovery"},
+		"the Job of a former Cluster":   {tokyo(ownPG), archive, "", "new", ""},
+	} {
+		live := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{UID: c.uid}, Status: cnpgv1.ClusterStatus{CurrentPrimary: c.primary}}
+		if c.recovery != nil {
+			live.Spec.Bootstrap = &cnpgv1.BootstrapConfiguration{Recovery: c.recovery}
+		}
+		s, err := bootstrap.Observe(t.Context(), r, c.dojo, live)
+		if got := s.Job; err != nil || (got != nil) != (c.want != "") || got != nil && got.Name != c.want {
+			t.Errorf("%s: %v %v", name, got, err)
 		}
 	}
 }

@@ -36,6 +36,8 @@ func worldOf(d *corev1api.Dojo, objects ...client.Object) *world.World {
 			w.Backups = append(w.Backups, *o)
 		case *cnpgv1.Cluster:
 			w.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: o.Name}] = o
+		case *metav1.PartialObjectMetadata:
+			w.Objects[world.Ref{Resource: kinds.Secret.Resource(), Name: o.Name}] = o
 		case *cnpgv1.Database:
 			w.Objects[world.Ref{Resource: kinds.Database.Resource(), Name: o.Name}] = o
 		default:
@@ -239,6 +241,8 @@ func TestOthers(t *testing.T) {
 		return strings.Join(p.Notes, "\n")
 	}
 	live := apitest.Cluster(apitest.Sendai())
+	granted := &metav1.PartialObjectMetadata{}
+	granted.Name, granted.Annotations = "sendai-db-2", map[string]string{corev1api.AllowedNamespacesAnnotation: "team-b"}
 	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside the Dojo with --as"
 	for name, c := range map[string]struct{ got, has, hasNot string }{
 		"in place, shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
@@ -246,6 +250,9 @@ func TestOthers(t *testing.T) {
 		"in place, no other users": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
 		"lost shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}),
 			"The Cluster sendai-db also had the data of Database reports, Dojo kyoto. That data is restored to the same moment.", ""},
+		"in place, a login for other namespaces": {plan(recovery.Request{}, nil, kinds.Kind{}, live, granted),
+			`the annotation core.jutsu.com/allowed-namespaces of the Secret sendai-db-2 allows "team-b". Their data is restored`, ""},
+		"beside, a login for other namespaces": {plan(recovery.Request{As: "past"}, nil, kinds.Kind{}, live, granted), "", "other namespaces"},
 		"the user may not list Databases": {plan(recovery.Request{}, nil, kinds.Database, live),
 			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
 		"the user may not list Dojos": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},

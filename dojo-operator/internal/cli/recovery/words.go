@@ -8,8 +8,10 @@ import (
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -53,6 +55,9 @@ func (p *Plan) notes(w *world.World, from source) {
 		note("The Cluster %s also had the data of %s. That data is restored to the same moment.",
 			p.Object.GetName(), strings.Join(w.Others, ", "))
 	}
+	if p.InPlace {
+		p.Notes = append(p.Notes, grants(w)...)
+	}
 	if p.Replaces {
 		note("Step 2 backs up the current data, and prints the command that restores that backup.")
 	}
@@ -60,6 +65,21 @@ func (p *Plan) notes(w *world.World, from source) {
 		note("If the Dojo comes from a Git repository, pause the sync until the restore has ended, and set "+
 			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s in the repository.", p.ServerName)
 	}
+}
+
+// grants warns of users in other namespaces, whose Dojos the World lacks.
+func grants(w *world.World) (all []string) {
+	for _, login := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
+		secret := world.Find[*metav1.PartialObjectMetadata](w, kinds.Secret, login.ObjectName(w.Dojo))
+		if secret == nil || secret.Annotations[corev1api.AllowedNamespacesAnnotation] == "" {
+			continue
+		}
+		all = append(all, fmt.Sprintf("Dojos of other namespaces may use the database of %s: the annotation %s of the "+
+			"Secret %s allows %q. Their data is restored to the same moment.",
+			w.Dojo.Name, corev1api.AllowedNamespacesAnnotation, secret.Name,
+			secret.Annotations[corev1api.AllowedNamespacesAnnotation]))
+	}
+	return all
 }
 
 // Text renders the plan for the user.

@@ -25,6 +25,11 @@ func TestOthersIn(t *testing.T) {
 		db.Spec.ClusterRef.Name = cluster
 		return db
 	}
+	with := func(name, namespace, secret string) corev1api.Dojo {
+		d := corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: name}}
+		d.Spec.CredentialsRef = &corev1api.SecretReference{Namespace: namespace, Name: secret}
+		return d
+	}
 	own, without := database("sendai-db", "sendai-db"), corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Name: "osaka"}}
 	for name, c := range map[string]struct {
 		dojos     []corev1api.Dojo
@@ -40,6 +45,16 @@ func TestOthersIn(t *testing.T) {
 		"the Database of a deleted Dojo": {nil, []cnpgv1.Database{own, database("kyoto-db", "sendai-db")}, []string{"Database kyoto-db"}},
 		"users of another Cluster": {
 			[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil,
+		},
+		"Dojos that use a login of the Dojo or of its Cluster": {
+			[]corev1api.Dojo{
+				with("second", apitest.Namespace, "sendai-db-2"), with("owner", "", "sendai-db"),
+				with("app", "", "sendai-db-app"), with("admin", "", "sendai-db-superuser"),
+			}, []cnpgv1.Database{own},
+			[]string{"Dojo admin", "Dojo app", "Dojo owner", "Dojo second"},
+		},
+		"Dojos that use other Secrets": {
+			[]corev1api.Dojo{with("kyoto", "", "kyoto-db"), with("osaka", "team-b", "sendai-db")}, nil, nil,
 		},
 	} {
 		if diff := cmp.Diff(c.want, othersIn(apitest.Sendai(), c.dojos, c.databases)); diff != "" {

@@ -35,7 +35,8 @@ type World struct {
 	Jobs []batchv1.Job
 	// Backups are the Backups of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup
-	// Others names other users of the Dojo's Cluster, such as "Dojo kyoto" and "Database reports".
+	// Others names other users of the Dojo's Cluster in the namespace, such as "Dojo kyoto" and
+	// "Database reports".
 	Others []string
 	// Stores are barman-cloud's ObjectStores in the namespace.
 	Stores []unstructured.Unstructured

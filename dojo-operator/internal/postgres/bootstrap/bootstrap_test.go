@@ -420,3 +420,69 @@ func TestProgress(t *testing.T) {
 		t.Error("a missing Cluster is reported as being restored")
 	}
 }
+
+// TestProgressInPlace has Clusters that `kubectl dojo restore` or a user created with a recovery. An
+// issue needs a sign of the recovery, because it may advise to delete the Cluster.
+func TestProgressInPlace(t *testing.T) {
+	t.Parallel()
+	const object = "data of the Cluster school/tokyo-db"
+	job := func(status batchv1.JobStatus) State {
+		return State{Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-db-1-full-recovery"}, Status: status}}
+	}
+	begun := cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}
+	shared := func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "tokyo-db"}}
+	}
+	for name, c := range map[string]struct {
+		dojo     *corev1api.Dojo
+		state    State
+		status   cnpgv1.ClusterStatus
+		recovery *cnpgv1.BootstrapRecovery
+		origin   string
+		want     string
+		says     string
+	}{
+		"the restore begins": {tokyo(t, ""), State{}, begun, &cnpgv1.BootstrapRecovery{Source: "origin"}, "Backup nightly",
+			"Progressing/Restoring", "The data of the Cluster school/tokyo-db is being restored from Backup nightly: Setting up primary."},
+		"the restore has failed": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable},
+			&cnpgv1.BootstrapRecovery{Source: "origin"}, "", "Degraded/RestoreFailed",
+			"cannot be restored from a backup: the Job has given up. See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
+				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. To start over, delete the " +
+				"Cluster, which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. Then " +
+				"restore the data again: `kubectl dojo restore tokyo -n school`."},
+		"the restore of a snapshot has failed": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable},
+			&cnpgv1.BootstrapRecovery{}, "", "Degraded/RestoreFailed", "`kubectl logs job/tokyo-db-1-snapshot-recovery -n school"},
+		"a pod has failed": {tokyo(t, ""), job(batchv1.JobStatus{Failed: 1}), begun, &cnpgv1.BootstrapRecovery{
+			Source: "origin", RecoveryTarget: &cnpgv1.RecoveryTarget{TargetTime: "2026-01-02T10:00:00Z"},
+		}, "", "Degraded/RestoreFailed", "The moment to restore must be later than the end of a backup"},
+		"the Job does not begin": {tokyo(t, "", waiting(object, deadline)), State{}, begun, &cnpgv1.BootstrapRecovery{Source: "origin"}, "",
+			"Degraded/RestoreFailed", "more than 1m0s have passed: Setting up primary."},
+		"the Job runs, and the status is still empty": {tokyo(t, ""), job(batchv1.JobStatus{Active: 1}), cnpgv1.ClusterStatus{}, &cnpgv1.BootstrapRecovery{Source: "origin"}, "",
+			"Progressing/Restoring", "from a backup."},
+		"a Cluster restored long ago": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{CurrentPrimary: "tokyo-db-1", Phase: cnpgv1.PhaseUnrecoverable},
+			&cnpgv1.BootstrapRecovery{Source: "origin"}, "", "", ""},
+		"a Cluster restored long ago, its status lost": {tokyo(t, "", waiting(object, 7*time.Hour)), State{}, cnpgv1.ClusterStatus{},
+			&cnpgv1.BootstrapRecovery{Source: "origin"}, "", "", ""},
+		"a Cluster restored long ago, its status lost, its Job kept": {tokyo(t, "", waiting(object, 7*time.Hour)), job(batchv1.JobStatus{Succeeded: 1}),
+			cnpgv1.ClusterStatus{}, &cnpgv1.BootstrapRecovery{Source: "origin"}, "", "", ""},
+		"a new Cluster without a recovery": {tokyo(t, ""), State{}, begun, nil, "", "", ""},
+		"the Cluster of clusterRef":        {tokyo(t, "", shared), State{}, begun, &cnpgv1.BootstrapRecovery{Source: "origin"}, "", "", ""},
+		"a Dojo with an import, restored in place": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable},
+			&cnpgv1.BootstrapRecovery{Source: "origin"}, "Secret legacy", "Degraded/RestoreFailed", "job/tokyo-db-1-full-recovery"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}, Status: c.status}
+			if c.recovery != nil {
+				live.Spec.Bootstrap = &cnpgv1.BootstrapConfiguration{Recovery: c.recovery}
+			}
+			if c.origin != "" {
+				live.Annotations = map[string]string{corev1api.OriginAnnotation: c.origin}
+			}
+			issue := Progress(c.dojo, live, c.state, noon, deadline)
+			if kind(issue) != c.want || issue != nil && (!strings.Contains(issue.Message, c.says) || issue.WaitingFor != object) {
+				t.Errorf("%s: %+v", kind(issue), issue)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -98,29 +99,17 @@ const maxFillTime = 6 * time.Hour
 func Progress(
 	dojo *corev1api.Dojo, live *cnpgv1.Cluster, s State, now time.Time, deadline time.Duration,
 ) *conditions.Issue {
-	b := dojo.BootstrapSource()
-	if b == nil || live == nil || filled(live) {
+	if live == nil || filled(live) || dojo.BootstrapSource() == nil && !recovering(dojo, live, s) {
 		return nil
 	}
 	object := fmt.Sprintf("data of the Cluster %s/%s", live.Namespace, live.Name)
-	waiting, failed := corev1api.ReasonRestoring, corev1api.ReasonRestoreFailed
-	verb, hint := "restored", ""
-	if b.Import != nil {
-		waiting, failed, verb = corev1api.ReasonImporting, corev1api.ReasonImportFailed, "imported"
-	} else if b.Recovery.TargetTime != "" {
-		hint = " bootstrap.recovery.targetTime must be later than the end of a backup, and earlier than the last " +
-			"transaction in the archived write-ahead log."
-	}
-	job := cnpg.BootstrapJobs(dojo)[0]
-	if s.Job != nil {
-		job = s.Job.Name
-	}
+	fill, job := fillingOf(dojo, live), jobName(dojo, live)
 	failedIssue := func(why string) *conditions.Issue {
-		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n "+
-			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s To start over, "+
-			"delete the Cluster, which has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io %[7]s -n "+
-			"%[6]s`. To change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo again.",
-			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
+		return conditions.Degraded(fill.failed,
+			"The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n %[6]s --all-containers` and "+
+				"`kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s To start over, delete the Cluster, which "+
+				"has no complete data yet: `kubectl delete clusters.postgresql.cnpg.io %[7]s -n %[6]s`. %[9]s",
+			object, fill.verb, fill.origin, why, job, live.Namespace, live.Name, fill.hint, fill.again).For(object)
 	}
 	switch {
 	case live.Status.Phase == cnpgv1.PhaseUnrecoverable: // after the Job's backoffLimit
@@ -130,13 +119,56 @@ func Progress(
 			job, s.Job.Status.Failed))
 	case s.Job != nil && s.Job.Status.Active > 0:
 		deadline = maxFillTime
-		hint = " If the Job's log shows progress, wait: the Job continues, and ends when the Cluster is deleted." + hint
+		fill.hint = " If the Job's log shows progress, wait: the Job continues, and ends when the Cluster is deleted." +
+			fill.hint
 	}
 	phase := ""
 	if live.Status.Phase != "" {
 		phase = ": " + live.Status.Phase
 	}
 	return conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
-		conditions.Progressing(waiting, "The %s is being %s from %s%s.", object, verb, Origin(dojo), phase).For(object),
+		conditions.Progressing(fill.waiting,
+			"The %s is being %s from %s%s.", object, fill.verb, fill.origin, phase).For(object),
 		failedIssue(fmt.Sprintf("more than %s have passed%s", deadline, phase)))
+}
+
+// recovering reports whether CloudNativePG restores the Dojo's own Cluster. The recovery stays in
+// the Cluster's spec, and a backup tool may bring a Cluster back without its status. Therefore
+// recovering needs a sign of a restore that has begun and has not ended.
+func recovering(dojo *corev1api.Dojo, live *cnpgv1.Cluster, s State) bool {
+	if dojo.Spec.Postgres.Cluster == nil || !recovers(live) {
+		return false
+	}
+	return live.Status.Phase == cnpgv1.PhaseFirstPrimary || live.Status.Phase == cnpgv1.PhaseUnrecoverable ||
+		s.Job != nil && s.Job.Status.Active+s.Job.Status.Failed > 0
+}
+
+// filling has the reasons and words for a Cluster that is being filled.
+type filling struct {
+	waiting, failed, verb, origin string
+	// hint names a likely cause of a failure. again says what follows the deletion of the Cluster.
+	hint, again string
+}
+
+func fillingOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster) filling {
+	f := filling{
+		waiting: corev1api.ReasonRestoring, failed: corev1api.ReasonRestoreFailed, verb: "restored",
+		origin: cmp.Or(Origin(dojo), cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation]), "a backup"),
+		again: "To change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo " +
+			"again.",
+	}
+	const moment = " %s must be later than the end of a backup, and earlier than the last transaction in the archived " +
+		"write-ahead log."
+	switch b := dojo.BootstrapSource(); {
+	case b == nil:
+		f.again = fmt.Sprintf("Then restore the data again: `kubectl dojo restore %s -n %s`.", dojo.Name, dojo.Namespace)
+		if target := live.Spec.Bootstrap.Recovery.RecoveryTarget; target != nil && target.TargetTime != "" {
+			f.hint = fmt.Sprintf(moment, "The moment to restore")
+		}
+	case b.Import != nil && !recovers(live):
+		f.waiting, f.failed, f.verb = corev1api.ReasonImporting, corev1api.ReasonImportFailed, "imported"
+	case b.Recovery != nil && b.Recovery.TargetTime != "":
+		f.hint = fmt.Sprintf(moment, "bootstrap.recovery.targetTime")
+	}
+	return f
 }

@@ -8,6 +8,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -27,10 +28,13 @@ type State struct {
 func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *cnpgv1.Cluster) (s State, err error) {
 	b := dojo.BootstrapSource()
 	switch {
-	case b == nil:
-	case live != nil && filled(live):
+	case live != nil && (filled(live) || b == nil && !recovers(live)):
 	case live != nil:
 		s.Job, err = apply.Get(ctx, r, "Job", nameIn(dojo, jobName(dojo, live)), &batchv1.Job{})
+		if s.Job != nil && !metav1.IsControlledBy(s.Job, live) {
+			s.Job = nil // the Job of a deleted Cluster with the same name, which may have failed
+		}
+	case b == nil:
 	case b.Import != nil:
 		s.Secret, err = readSource(ctx, r, nameIn(dojo, b.Import.SourceSecretRef.Name))
 	case b.Recovery.Backup != nil:
@@ -54,12 +58,24 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 
 func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary != "" }
 
+// recovers reports whether the Cluster's data comes from a backup, also if the Dojo's spec has no
+// bootstrap: `kubectl dojo restore` creates such a Cluster.
+func recovers(cluster *cnpgv1.Cluster) bool {
+	b := cluster.Spec.Bootstrap
+	return b != nil && b.Recovery != nil
+}
+
+// jobName returns the name of the Job with which CloudNativePG fills the Cluster (getJobName in
+// pkg/specs/jobs.go).
 func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
-	names := cnpg.BootstrapJobs(dojo)
-	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
-		return names[len(names)-1] // the Job that recovers from snapshots
+	switch prefix := cnpg.ObjectName(dojo) + "-1-"; {
+	case !recovers(cluster):
+		return cnpg.BootstrapJobs(dojo)[0]
+	case cluster.Spec.Bootstrap.Recovery.Source == "":
+		return prefix + "snapshot-recovery"
+	default:
+		return prefix + "full-recovery"
 	}
-	return names[0]
 }
 
 // StripJob removes all fields of a foreign Job except identity and numbers of pods.
