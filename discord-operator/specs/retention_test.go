@@ -129,6 +129,27 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("left")()).To(BeZero())
 	})
 
+	It("cannot leave its channel to a second object that adopts the channel", func(ctx context.Context) {
+		w := newWorld(ctx)
+		a := w.newTenant(ctx, nil)
+		first := a.channel("", "left")
+		ready(ctx, w.server(serverAllows(v1alpha1.FromAll), allowsAdoption), first)
+		setRetention(ctx, first, "", "Observe")
+		second := a.channel("", "left", adopting(first.Status.ChannelID))
+		second.Name = "second"
+		ready(ctx, second)
+		Expect(second.Status.Adopted).To(BeFalse(), "the operator created the channel")
+		setRetention(ctx, first, "", "Manage")
+		eventuallyDegraded(ctx, first, v1alpha1.ReasonConflict)
+		deleteAndWait(ctx, first)
+		deleteObjects(ctx, second)
+		Expect(eventuallyDegraded(ctx, second, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("spec.allowRetention"))
+		Expect(w.count("left")()).To(Equal(1))
+		setRetention(ctx, second, "Delete", "Manage")
+		eventuallyGone(ctx, second)
+		Expect(w.count("left")()).To(BeZero())
+	})
+
 	It("cannot be removed by force until the DiscordServer allows retention", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)

@@ -459,8 +459,9 @@ type DiscordChannelStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted is true if the object got its channel by spec.adopt: the operator
-	// has not created the channel for this object.
+	// adopted is true if the object got its channel by spec.adopt. It is false if
+	// the operator created the channel for another object, and both objects are in
+	// other namespaces than the DiscordServer.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 

@@ -123,8 +123,9 @@ type DiscordGroupStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted is true if the object got its category by spec.adopt: the operator
-	// has not created the category for this object.
+	// adopted is true if the object got its category by spec.adopt. It is false if
+	// the operator created the category for another object, and both objects are in
+	// other namespaces than the DiscordServer.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 

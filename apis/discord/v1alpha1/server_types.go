@@ -322,8 +322,9 @@ type DiscordServerSpec struct {
 	// object waits while its policies would leave the resource on Discord. In both
 	// cases, the object is Degraded with the reason NotAllowed. The annotation
 	// then has no effect. But an object may always leave a resource on Discord
-	// that the object has adopted. Objects of the server's own namespace may
-	// always leave their resources on Discord. Defaults to false.
+	// that the object has adopted (status.adopted is true). Objects of the
+	// server's own namespace may always leave their resources on Discord. Defaults
+	// to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 

@@ -169,8 +169,8 @@ func lasting(c *metav1.Condition) bool {
 func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
-		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
-		Foreign:    guild.Server.Namespace != c.Namespace,
+		NoAdoption:      grant.AdoptionRefused(guild.Server, c.Namespace),
+		ServerNamespace: guild.Server.Namespace,
 	}
 }
 

@@ -49,7 +49,7 @@ func statusOf(
 		next.Matched = s.Binding.Guessed && !results.Created
 		next.Adopted = s.Binding.IsAdopted(results.Results)
 		if !status.Observed(c) {
-			next.Webhook = webhook.Status(c, results.Webhook, worst)
+			next.Webhook = webhook.Status(c, results.Webhook)
 		}
 		next.Tags = recordedTags(c, live)
 		next.OpenTo = openTo(s, live)

@@ -59,7 +59,12 @@ func TestStatus(t *testing.T) {
 		},
 		"the webhook is not deleted yet": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: waiting, want: full,
 			conditions: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
-		"the webhook is deleted": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
+		"the webhook is deleted, and the channel has another issue": {
+			was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Dropped: true}}, end: wrong,
+			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
+			conditions: map[string]string{"Ready": "False/T", "Available": "True/OnDiscord", "Progressing": "False/T", "Degraded": "True/T"},
+		},
+		"the webhook is deleted": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Dropped: true}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"the channel has left its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),

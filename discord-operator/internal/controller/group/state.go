@@ -62,8 +62,8 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
-		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
-		Foreign:    guild.Server.Namespace != g.Namespace,
+		NoAdoption:      grant.AdoptionRefused(guild.Server, g.Namespace),
+		ServerNamespace: guild.Server.Namespace,
 	}
 }
 
@@ -85,9 +85,9 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns an issue if DiscordChannels refer to the group. It ignores a DiscordChannel in
-// a namespace that may not use the group, unless the DiscordChannel still has a channel in the
-// group's category.
+// dependents returns an issue if DiscordChannels refer to the group. It ignores a DiscordChannel
+// whose deletion has ended. It ignores a DiscordChannel in a namespace that may not use the group,
+// unless the DiscordChannel still has a channel in the group's category.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
@@ -97,11 +97,14 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	var names []string
 	for i := range channels.Items {
 		c := &channels.Items[i]
+		if lifecycle.Ended(c) {
+			continue
+		}
 		counts, err := r.Grants.InGroup(ctx, g, c.Namespace)
 		if err != nil {
 			return err
 		}
-		if counts || c.Status.ChannelID != "" && c.Status.GroupID == g.Status.GroupID {
+		if counts || c.Status.ChannelID != "" && g.Status.GroupID != "" && c.Status.GroupID == g.Status.GroupID {
 			names = append(names, issues.Name(c, g.Namespace))
 		}
 	}

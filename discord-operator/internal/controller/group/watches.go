@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
 )
 
@@ -42,6 +43,7 @@ var leavesGroup = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*v1alpha1.DiscordChannel).Spec.GroupRef
 		after := e.ObjectNew.(*v1alpha1.DiscordChannel).Spec.GroupRef
-		return before != nil && (after == nil || *before != *after)
+		ended := !lifecycle.Ended(e.ObjectOld) && lifecycle.Ended(e.ObjectNew)
+		return before != nil && (ended || after == nil || *before != *after)
 	},
 }

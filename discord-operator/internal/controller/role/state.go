@@ -73,8 +73,8 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,
-		NoAdoption: grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
-		Foreign:    guild.Server.Namespace != role.Namespace,
+		NoAdoption:      grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
+		ServerNamespace: guild.Server.Namespace,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
@@ -49,15 +50,11 @@ func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	return unable
 }
 
-// claimants ignores deleted servers without our finalizer, because their conditions never change.
+// claimants ignores servers whose deletion has ended, because their conditions never change.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
-	return slices.DeleteFunc(servers.Items, func(s v1alpha1.DiscordServer) bool { return ended(&s) }), err
-}
-
-func ended(server *v1alpha1.DiscordServer) bool {
-	return !server.DeletionTimestamp.IsZero() && !status.Finalized(server)
+	return slices.DeleteFunc(servers.Items, func(s v1alpha1.DiscordServer) bool { return lifecycle.Ended(&s) }), err
 }
 
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
@@ -145,7 +147,8 @@ func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 	}
 }
 
-// children returns groups and channels that may use the server or still have a resource in it.
+// children returns groups and channels that may use the server or still have a resource in it. It
+// ignores objects whose deletion has ended, but not the other channels of such a group.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
@@ -163,7 +166,8 @@ func (r *Reconciler) children(
 		if err != nil {
 			return nil, nil, err
 		}
-		if uses || group.Status.GroupID != "" && group.Status.ServerID == server.Status.ServerID {
+		has := group.Status.GroupID != "" && group.Status.ServerID == server.Status.ServerID
+		if !lifecycle.Ended(group) && (uses || has) {
 			groups = append(groups, *group)
 		}
 		of := client.ObjectKeyFromObject(group).String()
@@ -173,7 +177,32 @@ func (r *Reconciler) children(
 		}
 		channels = append(channels, inGroup...)
 	}
-	return groups, channels, nil
+	channels, err = r.includeMoved(ctx, server, channels)
+	return groups, channels, err
+}
+
+// includeMoved adds channels that are still in the server, although their objects now refer to
+// another server, or to a group that does not exist.
+func (r *Reconciler) includeMoved(
+	ctx context.Context, server *v1alpha1.DiscordServer, channels []v1alpha1.DiscordChannel,
+) ([]v1alpha1.DiscordChannel, error) {
+	known := map[types.NamespacedName]bool{}
+	for i := range channels {
+		known[client.ObjectKeyFromObject(&channels[i])] = true
+	}
+	var inside v1alpha1.DiscordChannelList
+	err := index.List(ctx, r.Client, &inside, "", index.ChannelInServer, client.ObjectKeyFromObject(server).String())
+	for i := range inside.Items {
+		c := &inside.Items[i]
+		if hasChannel(server, c) && !lifecycle.Ended(c) && !known[client.ObjectKeyFromObject(c)] {
+			channels = append(channels, *c)
+		}
+	}
+	return channels, err
+}
+
+func hasChannel(server *v1alpha1.DiscordServer, c *v1alpha1.DiscordChannel) bool {
+	return c.Status.ChannelID != "" && c.Status.ServerID == server.Status.ServerID
 }
 
 func (r *Reconciler) channels(
@@ -189,7 +218,7 @@ func (r *Reconciler) channels(
 		if err != nil {
 			return nil, err
 		}
-		if uses || c.Status.ChannelID != "" && c.Status.ServerID == server.Status.ServerID {
+		if !lifecycle.Ended(c) && (uses || hasChannel(server, c)) {
 			using = append(using, *c)
 		}
 	}
@@ -202,10 +231,11 @@ func (r *Reconciler) roles(
 	var referring v1alpha1.DiscordRoleList
 	err = index.List(ctx, r.Client, &referring, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
 	for i := range referring.Items {
-		uses, unclear := r.Grants.UsesRoles(ctx, server, referring.Items[i].Namespace)
-		of := referring.Items[i].Status
-		if err = errors.Join(err, unclear); uses || of.RoleID != "" && of.ServerID == server.Status.ServerID {
-			using = append(using, referring.Items[i])
+		role := &referring.Items[i]
+		uses, unclear := r.Grants.UsesRoles(ctx, server, role.Namespace)
+		has := role.Status.RoleID != "" && role.Status.ServerID == server.Status.ServerID
+		if err = errors.Join(err, unclear); !lifecycle.Ended(role) && (uses || has) {
+			using = append(using, *role)
 		}
 	}
 	return using, err

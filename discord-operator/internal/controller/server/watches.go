@@ -17,6 +17,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -72,7 +73,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconci
 
 // childChanged selects changes that can affect the server's counts, permissions or deletion.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || status.ID(e.ObjectOld) != status.ID(e.ObjectNew)
+	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+		status.ID(e.ObjectOld) != status.ID(e.ObjectNew) || lifecycle.Ended(e.ObjectOld) != lifecycle.Ended(e.ObjectNew)
 }}
 
 func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) []reconcile.Request {
@@ -121,6 +123,6 @@ var claimChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 		now, deleted := time.Now(), before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
-		return deleted || ended(before) != ended(after) || weightOf(before, now) != weightOf(after, now)
+		return deleted || lifecycle.Ended(before) != lifecycle.Ended(after) || weightOf(before, now) != weightOf(after, now)
 	},
 }

@@ -23,6 +23,7 @@ type Results struct {
 	Hook    *discordclient.Webhook // nil if unknown
 	Secret  string                 // name of the Secret with the URL; empty for none
 	Changed bool
+	Dropped bool // whether the spec requests no webhook, and the operator has no more to delete
 }
 
 // Apply carries out the plan for an existing channel: the webhook first, then its Secret.
@@ -48,7 +49,9 @@ func (w *Webhooks) Apply(
 	for i := range p.Obsolete {
 		obsolete.Abandon = append(obsolete.Abandon, apply.Delete("Secret", &p.Obsolete[i]))
 	}
-	return results, w.write(ctx, c, obsolete)
+	err = w.write(ctx, c, obsolete)
+	results.Dropped = err == nil && c.Spec.Webhook == nil
+	return results, err
 }
 
 func (w *Webhooks) provide(
@@ -138,15 +141,15 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 }
 
 // Status returns the status of the webhook. It returns the old status if the webhook is unknown, or
-// if an issue may have prevented the deletion of a webhook that the spec no longer requests.
-func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
+// if the spec no longer requests the webhook and the operator has not deleted it yet.
+func Status(c *v1alpha1.DiscordChannel, results Results) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":
 		secret := &v1alpha1.LocalSecretReference{Name: results.Secret}
 		return &v1alpha1.WebhookStatus{ID: results.Hook.ID, SecretRef: secret}
 	case results.Hook != nil:
 		return &v1alpha1.WebhookStatus{ID: results.Hook.ID}
-	case c.Spec.Webhook == nil && worst == nil:
+	case results.Dropped:
 		return nil
 	}
 	return c.Status.Webhook

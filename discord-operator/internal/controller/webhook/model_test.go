@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
-	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -94,13 +93,14 @@ func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	for i, step := range steps {
 		if i >= most || !step() {
 			if i < most {
-				h.report(now, conditions.Progressing("", ""))
+				h.report(now)
 			}
 			return false
 		}
 	}
 	if most >= len(steps) {
-		h.report(now, nil)
+		now.Dropped = h.channel.Spec.Webhook == nil
+		h.report(now)
 	}
 	return unchanged
 }
@@ -136,8 +136,8 @@ func (h *history) write(hookID string) {
 	h.secrets[name] = secretMeta(name, hookID)
 }
 
-func (h *history) report(now Results, worst *conditions.Issue) {
-	h.channel.Status.Webhook = Status(h.channel, now, worst)
+func (h *history) report(now Results) {
+	h.channel.Status.Webhook = Status(h.channel, now)
 	h.reported[statusID(h.channel)] = true
 }
 

@@ -97,11 +97,14 @@ type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
 	Types             []discordgo.ChannelType // the allowed types of a channel; a create uses the first one
-	// Foreign means that the server is in another namespace: only the audit log proves a create.
-	Foreign     bool
-	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
-	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
+	// ServerNamespace is the namespace of the DiscordServer. If the object is in another namespace,
+	// only the audit log proves a create.
+	ServerNamespace string
+	NoAdoption      *conditions.Issue // why the object may not adopt; nil if it may
+	NoRetention     *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
+
+func (l Lookup) foreign() bool { return l.ServerNamespace != l.Object.GetNamespace() }
 
 // Binding relates an object to its resource. If Live is nil and Absent is false, the resource may
 // exist.
@@ -113,6 +116,7 @@ type Binding struct {
 	Inherits bool                 // whether the channel is new and lacks overwrites of its category
 	// Adopted: this reconcile adopts Live. Recovered: Live comes from a create without response.
 	Adopted, Recovered bool
+	ForAnother         bool              // whether the operator created the adopted Live for another object
 	Guessed            bool              // whether this or an earlier reconcile recovered Live without proof
 	Absent             bool              // whether certainly no resource exists, so that a create is safe
 	HiddenID           string            // an existing resource that the bot may not view
@@ -235,6 +239,9 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 				live.GetName(), live.GetID(), owner.nameFor(b.Object.GetNamespace()))
 		}
 	}
+	if b.ForAnother, err = r.createdForAnother(ctx, b, live.GetID()); err != nil {
+		return unbound, err
+	}
 	if b.Observed {
 		b.Live = live
 		return b, nil
@@ -264,7 +271,7 @@ func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (b
 		return false, nil
 	}
 	all, err := r.Listed(ctx, "", "", "")
-	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err
+	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder && !Ended(o) }), err
 }
 
 func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {
@@ -277,7 +284,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	result, err := r.Kind.Calls.Recover(ctx, api, recovery.Intent{
 		GuildID: b.GuildID, Type: kind, ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
 		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
-		ProofOnly: b.Foreign, Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
+		ProofOnly: b.foreign(), Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
 		Claimed: func(id string) bool {
 			if holder := r.Records.Holder(id); holder != "" && holder != uid {
 				return true

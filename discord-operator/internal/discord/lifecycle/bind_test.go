@@ -61,7 +61,8 @@ var aChannel = Kind{
 	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) Identity {
 		c := o.(*v1alpha1.DiscordChannel)
-		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched, Adopted: c.Status.Adopted}
+		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched, Adopted: c.Status.Adopted,
+			Observed: status.Observed(c), Released: c.Status.Observed}
 	},
 }
 
@@ -96,6 +97,9 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 		object := metav1.ObjectMeta{
 			Namespace: "ns", Name: c.name.Name, UID: c.uid, CreationTimestamp: metav1.NewTime(c.created),
 		}
+		if c.managed {
+			object.Finalizers = []string{v1alpha1.CleanupFinalizer}
+		}
 		if c.deleted {
 			object.DeletionTimestamp = &metav1.Time{Time: c.created}
 		}
@@ -124,6 +128,7 @@ func (r *rig) lookup(change ...func(*Lookup)) Lookup {
 			Spec:       v1alpha1.DiscordChannelSpec{Name: "alerts"},
 		},
 		GuildID: r.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews},
+		ServerNamespace: "ns",
 	}
 	for _, c := range change {
 		c(&l)
@@ -172,7 +177,7 @@ func adopts(id string) func(*Lookup) {
 
 func noAdoption(l *Lookup) { l.NoAdoption = conditions.Degraded(v1alpha1.ReasonNotAllowed, "no") }
 
-func foreign(l *Lookup) { l.Foreign = true }
+func foreign(l *Lookup) { l.ServerNamespace = "platform" }
 
 func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
 
@@ -272,6 +277,16 @@ func TestBind(t *testing.T) {
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
+		"spec.adopt names a channel in the status of an object under deletion": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", created: time.Unix(2, 0), inStatus: true, deleted: true, managed: true}}
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonConflict},
+		"spec.adopt names a channel in the status of an object whose deletion has ended": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", created: time.Unix(2, 0), inStatus: true, deleted: true}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
 		"adoption is not allowed": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts(r.make(t, "old", "").ID), noAdoption), ""
 		}, reason: v1alpha1.ReasonNotAllowed},
@@ -292,6 +307,12 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[""] = []claim{{uid: "uid"}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"spec.adopt names a channel that this process has created for an object whose deletion has ended": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "new", "").ID
+			r.resources.Records.Bound("other", id)
+			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
 		"deleted on Discord, confirmed by a second 404": {scene: func(_ *testing.T, r *rig) (Lookup, string) {

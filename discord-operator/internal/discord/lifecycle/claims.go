@@ -49,14 +49,15 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// claims ignores specs of other namespaces, so that a tenant cannot block others.
+// claims ignores specs of other namespaces, so that a tenant cannot block others. It also ignores
+// objects whose deletion has ended.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim
 	for _, o := range all {
 		identity := r.Kind.Identity(o)
 		inStatus := identity.StatusID == id
-		if identity.Observed && (identity.Released || !inStatus) {
+		if Ended(o) || identity.Observed && (identity.Released || !inStatus) {
 			continue
 		}
 		if inStatus || o.GetNamespace() == namespace {
@@ -69,6 +70,10 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	}
 	return claims, err
 }
+
+// Ended reports whether the deletion of an object has ended, so that the operator never changes
+// anything for the object again. A finalizer of another program may still hold the object.
+func Ended(o client.Object) bool { return !o.GetDeletionTimestamp().IsZero() && !status.Finalized(o) }
 
 // Released reports whether the object has given up its resource because the spec asks only to
 // observe it. The result stays true until a reconcile that may change the resource binds it again.

@@ -70,7 +70,7 @@ func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Positio
 		case i.Position == nil, status.Paused(sibling), i.Observed && !own.Observed:
 		case i.StatusID != "":
 			position.Ranks[i.StatusID] = *i.Position
-		case sibling.GetUID() != o.GetUID():
+		case sibling.GetUID() != o.GetUID() && sibling.GetDeletionTimestamp().IsZero():
 			position.AwaitsSiblings = position.AwaitsSiblings || k.FromBottom && len(sibling.GetConditions()) == 0
 		}
 	}

@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,7 @@ func TestPositionAmong(t *testing.T) {
 	unordered := func(o *v1alpha1.DiscordRole) { o.Spec.Position = nil }
 	isNew := func(o *v1alpha1.DiscordRole) { o.Status.RoleID = "" }
 	reported := func(o *v1alpha1.DiscordRole) { o.Status.Conditions = []metav1.Condition{{Type: "Ready"}} }
+	deleted := func(o *v1alpha1.DiscordRole) { o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
 	alone, both := order.Ranks{"1": 5}, order.Ranks{"1": 5, "2": 9}
 	for name, c := range map[string]struct {
 		object, sibling []change
@@ -51,6 +53,8 @@ func TestPositionAmong(t *testing.T) {
 		"a new sibling":                                     {sibling: []change{isNew}, want: &Position{Ranks: alone, AwaitsSiblings: true}},
 		"a new sibling that cannot be created":              {sibling: []change{isNew, reported}, want: &Position{Ranks: alone}},
 		"a new sibling that is paused":                      {sibling: []change{isNew, pausing}, want: &Position{Ranks: alone}},
+		"a new sibling that is being deleted":               {sibling: []change{isNew, deleted}, want: &Position{Ranks: alone}},
+		"a sibling that is being deleted":                   {sibling: []change{deleted}, want: &Position{Ranks: both}},
 		"a new sibling that is observed":                    {sibling: []change{isNew, observing}, want: &Position{Ranks: alone}},
 		"an observed object counts its managed siblings":    {object: []change{observing}, want: &Position{Ranks: both}},
 		"an observed object counts its observed siblings":   {object: []change{observing}, sibling: []change{observing}, want: &Position{Ranks: both}},

@@ -201,7 +201,7 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 	if o.finalized {
 		finalized(&Lookup{Object: object})
 	}
-	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
+	return Lookup{Object: object, GuildID: m.guild, Types: m.types, ServerNamespace: object.GetNamespace()}
 }
 
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {

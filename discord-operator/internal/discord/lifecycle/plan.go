@@ -35,8 +35,9 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // ranks of the siblings with a desired position, keyed by id
-	// AwaitsSiblings means that another new DiscordRole with a position has no role on Discord yet.
-	// A later reconcile then sorts the roles, because Discord puts each new role at the bottom.
+	// AwaitsSiblings means that another new DiscordRole with a position has no role on Discord yet,
+	// and is not being deleted. A later reconcile then sorts the roles, because Discord puts each new
+	// role at the bottom.
 	AwaitsSiblings bool
 }
 

@@ -3,6 +3,9 @@
 package lifecycle
 
 import (
+	"context"
+	"slices"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
@@ -16,10 +19,26 @@ func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *con
 	return refused
 }
 
-// IsAdopted reports whether the resource existed before the object.
+// createdForAnother reports whether the object of a tenant adopts a resource that the operator
+// created for another object of a tenant. The resource then does not count as adopted. Otherwise a
+// tenant could set the first object to Observe, and leave the resource on Discord by the second one.
+func (r *Resources) createdForAnother(ctx context.Context, b Binding, id string) (bool, error) {
+	if !b.Adopted || !b.foreign() {
+		return false, nil
+	}
+	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
+	return slices.ContainsFunc(all, func(o status.Object) bool {
+		i := r.Kind.Identity(o)
+		created := i.StatusID == id && !i.Adopted && !i.guessed(id)
+		return created && o.GetUID() != b.Object.GetUID() && o.GetNamespace() != b.ServerNamespace && !Ended(o)
+	}), err
+}
+
+// IsAdopted reports whether the object got its resource by spec.adopt. It is false for a resource
+// that the operator created for another object (see createdForAnother).
 func (b *Binding) IsAdopted(results Results) bool {
-	live := results.Live
-	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
+	live, now := results.Live, b.Adopted && !b.ForAnother
+	return live != nil && !results.Created && (now || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
 // unretained returns an issue if the server forbids that the resource stays on Discord, but the

@@ -3,11 +3,13 @@
 package lifecycle
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
@@ -65,6 +67,80 @@ func TestIsAdopted(t *testing.T) {
 		if got := c.binding.IsAdopted(c.results); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+type channels struct {
+	client.Reader
+	items []v1alpha1.DiscordChannel
+}
+
+func (c channels) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*v1alpha1.DiscordChannelList).Items = c.items
+	return nil
+}
+
+// A tenant cannot leave a created channel on Discord by a second object that adopts the channel.
+func TestAdoptionFromAnotherObject(t *testing.T) {
+	t.Parallel()
+	type change = func(*v1alpha1.DiscordChannel)
+	released := func(c *v1alpha1.DiscordChannel) {
+		c.Spec.ManagementPolicy, c.Status.Observed = v1alpha1.ManagementPolicyObserve, true
+	}
+	ofServer := func(c *v1alpha1.DiscordChannel) { c.Namespace = "platform" }
+	elsewhere := func(c *v1alpha1.DiscordChannel) { c.Namespace = "elsewhere" }
+	adopted := func(c *v1alpha1.DiscordChannel) { c.Status.Adopted = true }
+	guessed := func(c *v1alpha1.DiscordChannel) { c.Status.Matched = true }
+	observes := func(l *Lookup) {
+		l.Object.(*v1alpha1.DiscordChannel).Spec.ManagementPolicy = v1alpha1.ManagementPolicyObserve
+	}
+	ended := func(c *v1alpha1.DiscordChannel) {
+		c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"example.com/another"}
+	}
+	deleted := func(c *v1alpha1.DiscordChannel) { ended(c); c.Finalizers = []string{v1alpha1.CleanupFinalizer} }
+	onlySpec := func(c *v1alpha1.DiscordChannel) {
+		c.Spec.Adopt, c.Status.ChannelID = &v1alpha1.Adoption{ID: c.Status.ChannelID}, ""
+	}
+	for name, c := range map[string]struct {
+		object []func(*Lookup)
+		other  []change // nil for no other object
+		want   bool     // whether the object reports the channel as adopted
+	}{
+		"a channel of no object":                          {object: []func(*Lookup){foreign}, want: true},
+		"created for an object that released it":          {object: []func(*Lookup){foreign}, other: []change{released}},
+		"created for an object of another namespace":      {object: []func(*Lookup){foreign}, other: []change{released, elsewhere}},
+		"created for an object that is being deleted":     {object: []func(*Lookup){foreign}, other: []change{released, deleted}},
+		"created for an object that still manages it":     {object: []func(*Lookup){foreign, observes}, other: []change{}},
+		"adopted by an object that released it":           {object: []func(*Lookup){foreign}, other: []change{released, adopted}, want: true},
+		"bound without proof of its create":               {object: []func(*Lookup){foreign}, other: []change{released, guessed}, want: true},
+		"created for an object whose deletion has ended":  {object: []func(*Lookup){foreign}, other: []change{released, ended}, want: true},
+		"only named in another object's spec":             {object: []func(*Lookup){foreign}, other: []change{released, onlySpec}, want: true},
+		"created for an object in the server's namespace": {object: []func(*Lookup){foreign}, other: []change{released, ofServer}, want: true},
+		"adopted in the namespace of the server":          {other: []change{released, elsewhere}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			id := r.make(t, "alerts", "").ID
+			l := r.lookup(append(c.object, adopts(id))...)
+			items := []v1alpha1.DiscordChannel{*l.Object.(*v1alpha1.DiscordChannel)}
+			if c.other != nil {
+				other := v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "first", UID: "first"}}
+				other.Status.ChannelID = id
+				for _, apply := range c.other {
+					apply(&other)
+				}
+				items = append(items, other)
+			}
+			r.resources.Cache = channels{items: items}
+			b, err := r.resources.Bind(t.Context(), r.client, l)
+			if err != nil || b.Live == nil {
+				t.Fatalf("%v, %v", b.Live, err)
+			}
+			if got := b.IsAdopted(Results{Live: b.Live}); got != c.want {
+				t.Errorf("adopted: %t", got)
+			}
+		})
 	}
 }
 

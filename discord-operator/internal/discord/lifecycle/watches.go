@@ -74,14 +74,15 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released selects objects that were deleted, no longer have their former resource, or now only
-// observe it.
+// Released selects objects that no longer have their former resource, or now only observe it. It
+// also selects objects that were deleted, or whose deletion has ended.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := r.Kind.Identity(e.ObjectOld), r.Kind.Identity(e.ObjectNew)
-			return before.StatusID != "" && (before.StatusID != after.StatusID || !before.Released && after.Released)
+			return !Ended(e.ObjectOld) && Ended(e.ObjectNew) ||
+				before.StatusID != "" && (before.StatusID != after.StatusID || !before.Released && after.Released)
 		},
 	}
 }
@@ -108,12 +109,14 @@ func (r *Resources) Bound() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that are deleted, or have a new role id or first conditions.
+// RoleBound selects DiscordRoles that are deleted, or have a new role id or first conditions. It also
+// selects a DiscordRole whose deletion begins without a role id: its siblings no longer wait for it.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordRole), e.ObjectNew.(*v1alpha1.DiscordRole)
-		return before.Status.RoleID != after.Status.RoleID ||
+		noRole := after.Status.RoleID == "" && before.DeletionTimestamp.IsZero() && !after.DeletionTimestamp.IsZero()
+		return noRole || before.Status.RoleID != after.Status.RoleID ||
 			len(before.Status.Conditions) == 0 && len(after.Status.Conditions) > 0
 	},
 }

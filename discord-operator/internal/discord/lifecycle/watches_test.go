@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,10 +21,17 @@ func TestRoleBound(t *testing.T) {
 		return &v1alpha1.DiscordRole{Status: v1alpha1.DiscordRoleStatus{
 			RoleID: id, Conditions: make([]metav1.Condition, conditions)}}
 	}
+	deleted := func(o *v1alpha1.DiscordRole) *v1alpha1.DiscordRole {
+		o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		return o
+	}
 	for name, c := range map[string]struct {
 		before, after *v1alpha1.DiscordRole
 		want          bool
 	}{
+		"not created, is being deleted":      {role("", 0), deleted(role("", 0)), true},
+		"not created, was deleted before":    {deleted(role("", 0)), deleted(role("", 0)), false},
+		"created, is being deleted":          {role("1", 4), deleted(role("1", 4)), false},
 		"created on Discord":                 {role("", 0), role("1", 4), true},
 		"created again":                      {role("1", 4), role("2", 4), true},
 		"not created, with its first status": {role("", 0), role("", 4), true},
@@ -80,5 +88,38 @@ func TestBound(t *testing.T) {
 	}
 	if r.Bound().Create(event.CreateEvent{Object: role("1")}) || r.Bound().Delete(event.DeleteEvent{Object: role("1")}) {
 		t.Error("the controller's own watch reconciles created and deleted objects")
+	}
+}
+
+func TestReleased(t *testing.T) {
+	t.Parallel()
+	const ours, another = v1alpha1.CleanupFinalizer, "example.com/another"
+	r := &Resources{Kind: aChannel}
+	channel := func(id string, observed bool, finalizers ...string) *v1alpha1.DiscordChannel {
+		c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
+		c.Status.ChannelID, c.Status.Observed = id, observed
+		if len(finalizers) > 0 {
+			c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		before, after *v1alpha1.DiscordChannel
+		want          bool
+	}{
+		"unchanged":                                   {channel("1", false), channel("1", false), false},
+		"created on Discord":                          {channel("", false), channel("1", false), false},
+		"another channel":                             {channel("1", false), channel("2", false), true},
+		"now only observed":                           {channel("1", false), channel("1", true), true},
+		"managed again":                               {channel("1", true), channel("1", false), false},
+		"is being deleted":                            {channel("1", false), channel("1", false, ours, another), false},
+		"the deletion has ended":                      {channel("1", false, ours, another), channel("1", false, another), true},
+		"the deletion has ended, without an id":       {channel("", false, ours, another), channel("", false, another), true},
+		"the deletion had ended":                      {channel("1", false, another, another), channel("1", false, another), false},
+		"deleted without our finalizer, which counts": {channel("1", false), channel("1", false, another), true},
+	} {
+		if got := r.Released().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

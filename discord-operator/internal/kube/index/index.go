@@ -25,6 +25,7 @@ const (
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
 	ChannelByGroup  = "group"  // namespace and name of the group
 	ChannelByServer = "server" // namespace and name of the server, for channels without a group
+	ChannelInServer = "in"     // namespace and name of the server in the status
 	ChannelByID     = "id"     // status.channelId and spec.adopt.id
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	RoleByServer    = "server" // namespace and name of the server
@@ -76,6 +77,12 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error { //nolint:funl
 				return nil
 			}
 			return []string{c.Spec.ServerRef.In(c.Namespace).String()}
+		}),
+		by(channel, ChannelInServer, func(c *v1alpha1.DiscordChannel) []string {
+			if c.Status.ServerRef == nil {
+				return nil
+			}
+			return []string{c.Status.ServerRef.In(c.Namespace).String()}
 		}),
 		by(channel, ChannelByID, func(c *v1alpha1.DiscordChannel) []string {
 			return []string{c.Status.ChannelID, ptr.Deref(c.Spec.Adopt, v1alpha1.Adoption{}).ID}
