@@ -100,7 +100,7 @@ func kustomization(o imageOptions, from, image string) ([]byte, error) {
 func withoutTag(image string) (repository, digest string, err error) {
 	repository, digest, ok := strings.Cut(image, "@")
 	if !ok {
-		return "", "", fmt.Errorf("the image %q has no digest, and a tag can move to another image: give it as NAME@sha256:...", image)
+		return "", "", fmt.Errorf("the image %q has no digest, and a tag can move to another image: give it as NAME@DIGEST", image)
 	}
 	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
 		repository = repository[:colon]

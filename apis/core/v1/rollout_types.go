@@ -77,8 +77,8 @@ type Rollout struct {
 
 // RolloutStatus describes the images of a Dojo whose rollback is Automatic.
 type RolloutStatus struct {
-	// servedImage is the last image with which all desired pods were available,
-	// at most 512 characters.
+	// servedImage is the last image whose rollout was finished and had available
+	// pods, at most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ServedImage string `json:"servedImage,omitempty"`

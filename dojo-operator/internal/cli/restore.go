@@ -323,10 +323,12 @@ func (r *restoreRun) stop(ctx context.Context) error {
 		if err != nil {
 			return "", false, err
 		}
-		// status.replicas does not count pods that are being deleted, which can still write.
-		running, err := r.running(ctx, d)
-		if err != nil {
-			return "", false, err
+		// status.replicas does not count pods that are being deleted, which can still write to the Cluster.
+		var running []corev1.Pod
+		if r.plan.Replaces {
+			if running, err = r.running(ctx, d); err != nil {
+				return "", false, err
+			}
 		}
 		count := max(len(running), int(d.Status.Replicas))
 		progress := term.Count(count, "pod")

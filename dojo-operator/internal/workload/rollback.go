@@ -76,7 +76,14 @@ func expired(dojo *corev1api.Dojo, s State, cfg Config) bool {
 	}
 	reason := deploymentCondition(live, appsv1.DeploymentProgressing).Reason
 	return reason == deadlineExceeded || reason == rolloutFinished && live.Status.AvailableReplicas == 0 &&
-		s.Now.Sub(unavailableSince(s)) > deadline(dojo, cfg)
+		s.Now.Sub(unavailableSince(s)) >= deadline(dojo, cfg)
+}
+
+// onlyUpdated reports whether all pods have the template of a finished rollout. Some of them may not
+// be available, such as after an increase of the replicas.
+func onlyUpdated(live *appsv1.Deployment) bool {
+	return live.Status.ObservedGeneration >= live.Generation && live.Status.UpdatedReplicas == live.Status.Replicas &&
+		deploymentCondition(live, appsv1.DeploymentProgressing).Reason == rolloutFinished
 }
 
 func servedImage(dojo *corev1api.Dojo) string {
@@ -116,7 +123,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 		return status
 	}
 	// Another client's image is drift, so a rollback must not return to this image.
-	if Complete(live) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
+	if (Complete(live) || onlyUpdated(live)) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
 		status.ServedImage = image(live)
 	}
 	if r := refusalOf(live); r != nil {

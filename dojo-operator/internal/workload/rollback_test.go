@@ -134,6 +134,30 @@ func TestAnImageThatWasSetAtZeroReplicasIsRefused(t *testing.T) {
 	}
 }
 
+func TestAnImageThatServesWithSomePodsIsNotRefused(t *testing.T) {
+	t.Parallel()
+	st := served(t)
+	st.roll("dojo:2")
+	report := func(available int32, status corev1.ConditionStatus) {
+		applytest.EditStatus(t, st.c.Server, "kube-controller-manager", deploymentOf(t, st.c), func(d *appsv1.Deployment) {
+			d.Status = appsv1.DeploymentStatus{
+				ObservedGeneration: d.Generation, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: available,
+				AvailableReplicas: available, Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: rolloutFinished},
+					{Type: appsv1.DeploymentAvailable, Status: status,
+						LastTransitionTime: metav1.NewTime(observe(t, st.c, st.dojo).Now.Add(-time.Hour))},
+				},
+			}
+		})
+		st.reconcile()
+	}
+	report(2, corev1.ConditionTrue)
+	report(0, corev1.ConditionFalse) // an outage
+	if st.image() != "dojo:2" {
+		t.Errorf("runs %s, although dojo:2 has served", st.image())
+	}
+}
+
 func TestFormerImageThatFailsIsNotRefused(t *testing.T) {
 	t.Parallel()
 	st := served(t)

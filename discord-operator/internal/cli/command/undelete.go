@@ -242,6 +242,8 @@ func (s *session) late(err error, p *recreate.Plan) error {
 	case errors.Is(err, kubectl.ErrTimeout):
 		return fmt.Errorf("%w: discord-operator has not confirmed that it deletes nothing. Check that the operator "+
 			"runs, and run the command again. The annotation %s still pauses the deletion", err, v1alpha1.PausedAnnotation)
+	case errors.Is(err, errChanged):
+		return fmt.Errorf("%w. The annotation %s still pauses the deletion", err, v1alpha1.PausedAnnotation)
 	}
 	return err
 }

@@ -79,28 +79,30 @@ func TestDependents(t *testing.T) {
 	for name, c := range map[string]struct {
 		objects objects
 		waits   bool
+		claimed bool // by another DiscordServer
 	}{
-		"no objects":                                         {},
-		"a group":                                            {objects{groups: group()}, true},
-		"a group that is being deleted":                      {objects{groups: group(ours, another)}, true},
-		"a group whose deletion has ended":                   {objects{groups: group(another)}, false},
-		"the channel of such a group":                        {objects{groups: group(another), channels: channel(in)}, true},
-		"a channel":                                          {objects{channels: channel(nil)}, true},
-		"a channel that is being deleted":                    {objects{channels: channel(nil, ours)}, true},
-		"a channel whose deletion has ended":                 {objects{channels: channel(nil, another)}, false},
-		"ended deletions of a group and a channel":           {objects{groups: group(another), channels: channel(in, another)}, false},
-		"a channel that moved, and is still in the server":   {objects{channels: moved("1", "7")}, true},
-		"a channel that moved, and is in another server":     {objects{channels: moved("1", "8")}, false},
-		"a channel that moved, and does not exist":           {objects{channels: moved("", "7")}, false},
-		"a channel that moved, and whose deletion has ended": {objects{channels: moved("1", "7", another)}, false},
-		"a role":                          {objects{roles: role()}, true},
-		"a role that is being deleted":    {objects{roles: role(ours)}, true},
-		"a role whose deletion has ended": {objects{roles: role(another)}, false},
+		"no objects":                                                 {},
+		"a group":                                                    {objects{groups: group()}, true, false},
+		"a group that is being deleted":                              {objects{groups: group(ours, another)}, true, false},
+		"a group whose deletion has ended":                           {objects{groups: group(another)}, false, false},
+		"the channel of such a group":                                {objects{groups: group(another), channels: channel(in)}, true, false},
+		"a channel":                                                  {objects{channels: channel(nil)}, true, false},
+		"a channel that is being deleted":                            {objects{channels: channel(nil, ours)}, true, false},
+		"a channel whose deletion has ended":                         {objects{channels: channel(nil, another)}, false, false},
+		"ended deletions of a group and a channel":                   {objects{groups: group(another), channels: channel(in, another)}, false, false},
+		"a channel that moved, and is still in the server":           {objects{channels: moved("1", "7")}, true, false},
+		"a channel that moved to another DiscordServer of the guild": {objects{channels: moved("1", "7")}, false, true},
+		"a channel that moved, and is in another server":             {objects{channels: moved("1", "8")}, false, false},
+		"a channel that moved, and does not exist":                   {objects{channels: moved("", "7")}, false, false},
+		"a channel that moved, and whose deletion has ended":         {objects{channels: moved("1", "7", another)}, false, false},
+		"a role":                          {objects{roles: role()}, true, false},
+		"a role that is being deleted":    {objects{roles: role(ours)}, true, false},
+		"a role whose deletion has ended": {objects{roles: role(another)}, false, false},
 	} {
 		r := &Reconciler{Client: c.objects, Grants: grant.NewReader(c.objects, nil, false)}
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}
 		server.Status.ServerID = "7"
-		if err := r.dependents(t.Context(), server); (err != nil) != c.waits {
+		if err := r.dependents(t.Context(), server, c.claimed); (err != nil) != c.waits {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -61,7 +61,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
 		Watches(&v1alpha1.DiscordServer{}, lifecycle.OnDelete(r.Records.Forget, r.Status.Forget)).
 		Watches(&v1alpha1.DiscordGroup{}, enqueueLater(r.ofGroup), when(childChanged)).
-		Watches(&v1alpha1.DiscordChannel{}, enqueueLater(r.ofChannel), when(childChanged)).
+		Watches(&v1alpha1.DiscordChannel{}, enqueueLater(r.ofChannel, inServer), when(childChanged)).
 		Watches(&v1alpha1.DiscordRole{}, enqueueLater(r.ofRole), when(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).

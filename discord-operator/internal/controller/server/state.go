@@ -177,8 +177,7 @@ func (r *Reconciler) children(
 		}
 		channels = append(channels, inGroup...)
 	}
-	channels, err = r.includeMoved(ctx, server, channels)
-	return groups, channels, err
+	return groups, channels, nil
 }
 
 // includeMoved adds channels that are still in the server, although their objects now refer to
@@ -278,19 +277,24 @@ func (s *State) invited() permissions.Bits {
 }
 
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
-	if err := r.dependents(ctx, server); err != nil || retained(server) {
+	if err := r.observeClaims(ctx, server, server.Status.ServerID, &s); err != nil {
 		return s, err
 	}
-	err = r.observeClaims(ctx, server, server.Status.ServerID, &s)
-	if err != nil || managedByAnother(server, s) || s.Claimed {
+	err = r.dependents(ctx, server, s.Claimed)
+	if err != nil || retained(server) || managedByAnother(server, s) || s.Claimed {
 		return s, err
 	}
 	s.Bot, err = r.Bots.ToDelete(ctx, server)
 	return s, err
 }
 
-func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer) error {
+// dependents returns an issue if objects need the server. If another DiscordServer claims the guild,
+// it will manage the channels that moved.
+func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer, claimed bool) error {
 	groups, channels, err := r.children(ctx, server)
+	if err == nil && !claimed {
+		channels, err = r.includeMoved(ctx, server, channels)
+	}
 	if err != nil {
 		return err
 	}

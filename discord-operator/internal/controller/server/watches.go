@@ -28,10 +28,14 @@ const childChangeDelay = 2 * time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func enqueueLater(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
+type serverOf func(context.Context, client.Object) types.NamespacedName
+
+func enqueueLater(servers ...serverOf) handler.EventHandler {
 	put := func(ctx context.Context, o client.Object, q queue) {
-		if name := of(ctx, o); name.Name != "" {
-			q.AddAfter(reconcile.Request{NamespacedName: name}, childChangeDelay)
+		for _, of := range servers {
+			if name := of(ctx, o); name.Name != "" {
+				q.AddAfter(reconcile.Request{NamespacedName: name}, childChangeDelay)
+			}
 		}
 	}
 	return handler.Funcs{
@@ -57,14 +61,19 @@ func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server typ
 	if c.Spec.ServerRef != nil {
 		return c.Spec.ServerRef.In(c.Namespace)
 	}
-	if c.Status.ServerRef != nil {
-		return c.Status.ServerRef.In(c.Namespace)
-	}
 	var group v1alpha1.DiscordGroup
 	if c.Spec.GroupRef == nil || r.Grants.Objects.Get(ctx, c.Spec.GroupRef.In(c.Namespace), &group) != nil {
 		return server
 	}
 	return group.Spec.ServerRef.In(group.Namespace)
+}
+
+// inServer returns the server that has the channel, even if the object now refers to another server.
+func inServer(_ context.Context, o client.Object) (server types.NamespacedName) {
+	if c := o.(*v1alpha1.DiscordChannel); c.Status.ServerRef != nil {
+		return c.Status.ServerRef.In(c.Namespace)
+	}
+	return server
 }
 
 func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconcile.Request {

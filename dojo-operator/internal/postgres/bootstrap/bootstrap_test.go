@@ -452,9 +452,12 @@ func TestProgressInPlace(t *testing.T) {
 				"restore the data again: `kubectl dojo restore tokyo -n school`."},
 		"the restore of a snapshot has failed": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable},
 			&cnpgv1.BootstrapRecovery{}, "", "Degraded/RestoreFailed", "`kubectl logs job/tokyo-db-1-snapshot-recovery -n school"},
-		"a pod has failed": {tokyo(t, ""), job(batchv1.JobStatus{Failed: 1}), begun, &cnpgv1.BootstrapRecovery{
-			Source: "origin", RecoveryTarget: &cnpgv1.RecoveryTarget{TargetTime: "2026-01-02T10:00:00Z"},
-		}, "", "Degraded/RestoreFailed", "The moment to restore must be later than the end of a backup"},
+		"a pod has failed": {tokyo(t, ""), job(batchv1.JobStatus{Failed: 1}), begun, &cnpgv1.BootstrapRecovery{Source: "origin"}, "",
+			"Progressing/Restoring", "Pods of the Job tokyo-db-1-full-recovery have failed (1); the Job retries several times."},
+		"the Job has given up": {tokyo(t, ""), job(batchv1.JobStatus{Failed: 7}), cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable},
+			&cnpgv1.BootstrapRecovery{
+				Source: "origin", RecoveryTarget: &cnpgv1.RecoveryTarget{TargetTime: "2026-01-02T10:00:00Z"},
+			}, "", "Degraded/RestoreFailed", "The moment to restore must be later than the end of a backup"},
 		"the Job does not begin": {tokyo(t, "", waiting(object, deadline)), State{}, begun, &cnpgv1.BootstrapRecovery{Source: "origin"}, "",
 			"Degraded/RestoreFailed", "more than 1m0s have passed: Setting up primary."},
 		"the Job runs, and the status is still empty": {tokyo(t, ""), job(batchv1.JobStatus{Active: 1}), cnpgv1.ClusterStatus{}, &cnpgv1.BootstrapRecovery{Source: "origin"}, "",

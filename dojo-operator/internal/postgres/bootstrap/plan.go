@@ -103,7 +103,7 @@ func Progress(
 		return nil
 	}
 	object := fmt.Sprintf("data of the Cluster %s/%s", live.Namespace, live.Name)
-	fill, job := fillingOf(dojo, live), jobName(dojo, live)
+	fill, job, retries := fillingOf(dojo, live), jobName(dojo, live), ""
 	failedIssue := func(why string) *conditions.Issue {
 		return conditions.Degraded(fill.failed,
 			"The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n %[6]s --all-containers` and "+
@@ -114,6 +114,9 @@ func Progress(
 	switch {
 	case live.Status.Phase == cnpgv1.PhaseUnrecoverable: // after the Job's backoffLimit
 		return failedIssue("the Job has given up")
+	case s.Job != nil && s.Job.Status.Failed > 0 && fill.inPlace: // a user waits for the result
+		deadline, retries = maxFillTime, fmt.Sprintf(" Pods of the Job %s have failed (%d); the Job retries several times.",
+			job, s.Job.Status.Failed)
 	case s.Job != nil && s.Job.Status.Failed > 0:
 		return failedIssue(fmt.Sprintf("pods of the Job %s have failed (%d); the Job retries several times",
 			job, s.Job.Status.Failed))
@@ -128,7 +131,7 @@ func Progress(
 	}
 	return conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
 		conditions.Progressing(fill.waiting,
-			"The %s is being %s from %s%s.", object, fill.verb, fill.origin, phase).For(object),
+			"The %s is being %s from %s%s.%s", object, fill.verb, fill.origin, phase, retries).For(object),
 		failedIssue(fmt.Sprintf("more than %s have passed%s", deadline, phase)))
 }
 
@@ -148,24 +151,27 @@ type filling struct {
 	waiting, failed, verb, origin string
 	// hint names a likely cause of a failure. again says what follows the deletion of the Cluster.
 	hint, again string
+	inPlace     bool // by `kubectl dojo restore`, and not by the Dojo's bootstrap
 }
 
 func fillingOf(dojo *corev1api.Dojo, live *cnpgv1.Cluster) filling {
+	b := dojo.BootstrapSource()
 	f := filling{
-		waiting: corev1api.ReasonRestoring, failed: corev1api.ReasonRestoreFailed, verb: "restored",
-		origin: cmp.Or(Origin(dojo), cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation]), "a backup"),
+		waiting: corev1api.ReasonRestoring, failed: corev1api.ReasonRestoreFailed, verb: "restored", origin: Origin(dojo),
 		again: "To change spec.postgres.cluster.bootstrap, delete the Dojo and the Cluster, and create the Dojo " +
 			"again.",
 	}
 	const moment = " %s must be later than the end of a backup, and earlier than the last transaction in the archived " +
 		"write-ahead log."
-	switch b := dojo.BootstrapSource(); {
-	case b == nil:
+	switch {
+	case b == nil, b.Import != nil && recovers(live):
+		f.inPlace = true
+		f.origin = cmp.Or(cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation]), "a backup")
 		f.again = fmt.Sprintf("Then restore the data again: `kubectl dojo restore %s -n %s`.", dojo.Name, dojo.Namespace)
 		if target := live.Spec.Bootstrap.Recovery.RecoveryTarget; target != nil && target.TargetTime != "" {
 			f.hint = fmt.Sprintf(moment, "The moment to restore")
 		}
-	case b.Import != nil && !recovers(live):
+	case b.Import != nil:
 		f.waiting, f.failed, f.verb = corev1api.ReasonImporting, corev1api.ReasonImportFailed, "imported"
 	case b.Recovery != nil && b.Recovery.TargetTime != "":
 		f.hint = fmt.Sprintf(moment, "bootstrap.recovery.targetTime")
