@@ -148,7 +148,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}
 		Expect(field(final, "spec.pluginConfiguration.parameters")).To(Equal(map[string]any{"barmanObjectName": "store"}))
 		Expect(k8s.Create(ctx, nightly)).To(Succeed())
-		Eventually(ctx, refetch(nightly)).Should(haveField("status.phase", "pending"), "there is no such Cluster")
+		Eventually(ctx, refetch(nightly)).Should(haveField("status.phase", "pending"), "no Cluster kyoto-db exists")
 		nightly.Object["status"] = final.Object["status"]
 		Expect(k8s.Status().Update(ctx, nightly)).To(Succeed())
 		eventuallyReady(ctx, dojo)

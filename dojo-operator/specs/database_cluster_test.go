@@ -436,7 +436,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	})
 
 	It("is not deleted while its Cluster has another Dojo's database, "+
-		"and its status names that Dojo or the Database", func(ctx context.Context) {
+		"and its status names the other Dojo, or the Database that the other Dojo left", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"

@@ -314,6 +314,6 @@ var _ = Describe("An exposed Dojo", func() {
 		Eventually(ctx, try(exposed("internal"))).Should(Succeed())
 		Eventually(ctx, try(exposed(""))).Should(refused)
 		Eventually(ctx, try(routed("dojo.example.org"))).Should(Succeed())
-		Eventually(ctx, try(exposed(""))).Should(Succeed(), "another Ingress than the former")
+		Eventually(ctx, try(exposed(""))).Should(Succeed(), "the spec had no Ingress before this edit")
 	})
 })

@@ -99,7 +99,7 @@ var _ = Describe("kubectl dojo", func() {
 		}
 		Expect(tree).NotTo(ContainSubstring("MISSING"))
 		Expect(dojoctl(ctx, "backups", "tokyo")).To(MatchRegexp(`tokyo-db-\d+ .* plugin +tokyo-db +ok`))
-		Expect(operator.Writes(ns)).To(Equal(writes))
+		Expect(operator.WritesAtRest(ns)).To(Equal(writes))
 	})
 
 	It("names the missing permissions of a user who may only read Dojos", func(ctx context.Context) {

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -121,8 +122,11 @@ var _ = Describe("The minor version of Postgres", func() {
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use one of 17,"))
+		Consistently(ctx, func() error { return k8s.Get(ctx, nameOf(ns, "tokyo-db"), cluster()) }).
+			Should(MatchError(apierrors.IsNotFound, "IsNotFound"), "a Cluster of another version could not be lowered to 17")
 		edit(ctx, dojo, versioned("17", nil))
 		eventuallyReady(ctx, dojo)
+		Expect(refetch(cluster())(ctx)).To(has("17.6"))
 	})
 
 	It("stays if the time zone of the window does not exist", func(ctx context.Context) {
@@ -131,6 +135,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		dojo := newDojo(ns, "tokyo", versioned("17", policy))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownTimeZone)
+		Eventually(ctx, refetch(cluster())).Should(haveField("status.readyInstances", int64(1)), "an upgrade waits for this")
 		offer("17.11")
 		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
 		Consistently(ctx, refetch(cluster())).Should(has("17.6"))

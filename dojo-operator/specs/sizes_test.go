@@ -157,7 +157,7 @@ var _ = Describe("The size of a database", func() {
 		Entry("a size that is not a valid name", sized("../x"), "must be the name of a size"),
 	)
 
-	It("allows a user to set storage.size later, but not storage.storageClassName", func(ctx context.Context) {
+	It("lets a user add storage.size to an existing Dojo, but not storage.storageClassName", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Small"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)

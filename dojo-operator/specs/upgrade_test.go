@@ -349,6 +349,17 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-after-")))
 	})
 
+	It("completes although a user deletes the login's Secret while pg_upgrade runs", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
+		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo-db"}}
+		Expect(k8s.Delete(ctx, secret)).To(Succeed())
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgraded(ctx, "17")
+	})
+
 	It("waits until a suspended Dojo is resumed", func(ctx context.Context) {
 		created(ctx, nightly)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true })

@@ -204,8 +204,8 @@ const (
 	// ReasonApplyingSchema (Progressing): a Job runs SQL, or the SQL waits until
 	// earlier SQL or a release step has ended.
 	ReasonApplyingSchema = "ApplyingSchema"
-	// ReasonWaitingForPooler (Progressing): not all instances of spec.postgres.cluster.pooler are
-	// available yet.
+	// ReasonWaitingForPooler (Progressing): the Pooler of spec.postgres.cluster.pooler was just
+	// changed, or does not have the desired number of available instances yet.
 	ReasonWaitingForPooler = "WaitingForPooler"
 	// ReasonRemovingPooler: spec.postgres.cluster.pooler was removed, and the
 	// Pooler stays until no pod uses it. At first, the Dojo is Progressing, and

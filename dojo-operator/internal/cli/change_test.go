@@ -140,8 +140,9 @@ func TestNothingIsWrittenWithoutConsent(t *testing.T) {
 	}
 }
 
-// TestUpgradesThatCannotSucceed asserts that upgrade leaves a Dojo alone whose data it cannot upgrade.
-// A lost Cluster can be restored only if the Dojo keeps its version.
+// TestUpgradesThatCannotSucceed asserts that upgrade refuses a Dojo that is being deleted, or whose
+// Cluster is known to be lost, and upgrades the Dojo otherwise. A lost Cluster can be restored only if
+// the Dojo keeps its version.
 func TestUpgradesThatCannotSucceed(t *testing.T) {
 	t.Parallel()
 	const gone = "the Cluster sendai-db is gone, so it has no data to upgrade: restore the data with kubectl dojo restore " +
@@ -160,15 +161,15 @@ func TestUpgradesThatCannotSucceed(t *testing.T) {
 		version string
 		problem string
 	}{
-		"the operator reports the loss":                        {apitest.Lost, false, nil, "--to 19", gone},
-		"the loss is reported, and the Cluster is not read":    {apitest.Lost, false, unread, "--to 19", gone},
-		"the operator has not noticed the loss":                {unnoticed, false, nil, "--to 19", gone},
-		"a minor version after a loss":                         {unnoticed, false, nil, "--minor", gone},
-		"the Dojo is being deleted":                            {deleting, true, nil, "--to 19", "sendai is being deleted, so its database cannot be upgraded"},
-		"a minor version of a Dojo that is being deleted":      {deleting, true, nil, "--minor", "sendai is being deleted"},
-		"the Cluster does not exist yet":                       {never, false, nil, "--to 19", ""},
-		"the Cluster is not read, and no loss is reported":     {unnoticed, true, unread, "--to 19", ""},
-		"the operator still reports the loss of a new Cluster": {apitest.Lost, true, nil, "--to 19", ""},
+		"the operator reports the loss":                               {apitest.Lost, false, nil, "--to 19", gone},
+		"the loss is reported, and the user may not read the Cluster": {apitest.Lost, false, unread, "--to 19", gone},
+		"the operator has not noticed the loss":                       {unnoticed, false, nil, "--to 19", gone},
+		"a minor upgrade after a loss":                                {unnoticed, false, nil, "--minor", gone},
+		"the Dojo is being deleted":                                   {deleting, true, nil, "--to 19", "sendai is being deleted, so its database cannot be upgraded"},
+		"a minor upgrade of a Dojo that is being deleted":             {deleting, true, nil, "--minor", "sendai is being deleted"},
+		"the Cluster does not exist yet":                              {never, false, nil, "--to 19", ""},
+		"no loss is reported, and the user may not read the Cluster":  {unnoticed, true, unread, "--to 19", ""},
+		"the operator still reports a loss, but a new Cluster exists": {apitest.Lost, true, nil, "--to 19", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -140,9 +140,10 @@ func TestNoRights(t *testing.T) {
 		"backup, unreadable Cluster":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore":                     {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "that you lack: delete clusters.postgresql.cnpg.io"},
 		"restore, unreadable Backup":  {"get backups.postgresql.cnpg.io", "restore sendai --to 02:45 -y --confirm sendai", "that you lack: get backups.postgresql.cnpg.io"},
+		"restore, unreadable pods":    {"list pods", "restore sendai --to 02:45 -y --confirm sendai", "that you lack: list pods"},
 		"restore, unreadable Cluster": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
 		"restore, unreadable Databases": {"list databases.postgresql.cnpg.io", "restore sendai --to 02:45 -y",
-			"may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
+			"rights to list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a"},
 		"restore --as":          {"create " + dojos, "restore sendai --to 02:45 --as past -y", "that you lack: create " + dojos},
 		"logs":                  {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
 		"logs, unreadable log":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},
@@ -217,14 +218,14 @@ func TestRefusedCommands(t *testing.T) {
 		"upgrade --to of a Dojo with an image name": {"upgrade sendai --to 19", "sets imageName pg:18: name the new image with --image", func(d *corev1api.Dojo) {
 			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", "pg:18"
 		}},
-		"accept-loss of a live Cluster":      {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},
-		"logs of SQL without a pod":          {"logs sendai schema", "has no pod of a Job that runs SQL", nil},
-		"logs of an external database":       {"logs sendai postgres", "the operator does not run the database", others},
-		"psql --replica without a standby":   {"psql sendai --replica", "has no standby that is ready", nil},
-		"test-alert without spec.alerts":     {"test-alert sendai", "has no channel for alerts: set spec.alerts", others},
-		"test-alert without an Alertmanager": {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
-		"test-alert with an invalid Service": {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
-		"rotate without an answer":           {"rotate sendai", "no answer: nothing was changed; answer in advance with --yes", nil},
+		"accept-loss of a live Cluster":        {"accept-loss sendai", "the Cluster of sendai as lost: DatabaseReady has the reason Ready", nil},
+		"logs of the schema, which has no pod": {"logs sendai schema", "has no pod of a Job that runs SQL", nil},
+		"logs of an external database":         {"logs sendai postgres", "the operator does not run the database", others},
+		"psql --replica without a standby":     {"psql sendai --replica", "has no standby that is ready", nil},
+		"test-alert without spec.alerts":       {"test-alert sendai", "has no channel for alerts: set spec.alerts", others},
+		"test-alert without an Alertmanager":   {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
+		"test-alert with an invalid Service":   {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
+		"rotate without an answer":             {"rotate sendai", "no answer: nothing was changed; answer in advance with --yes", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -124,14 +124,13 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
-		rights = append(rights, slices.Concat(kubectl.To("list", kinds.Pod), kubectl.To("create", kinds.Cluster),
-			kubectl.To("patch", kinds.Cluster))...)
+		rights = append(rights, slices.Concat(kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster))...)
 	} else {
 		rights = append(rights, kubectl.To("create", kinds.Dojo)...)
 	}
 	if plan.Replaces {
-		rights = append(rights, slices.Concat(kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup),
-			kubectl.To("get", kinds.Backup))...)
+		rights = append(rights, slices.Concat(kubectl.To("list", kinds.Pod), kubectl.To("delete", kinds.Cluster),
+			kubectl.To("create", kinds.Backup), kubectl.To("get", kinds.Backup))...)
 	}
 	if err := s.Need(ctx, rights...); err != nil {
 		return err

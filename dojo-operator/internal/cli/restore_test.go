@@ -116,6 +116,17 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// A lost Cluster has no data to which a pod could still write.
+func TestRestoreOfALostClusterListsNoPods(t *testing.T) {
+	t.Parallel()
+	s := lost(t)
+	operate(s, "")
+	s.Deny("list pods")
+	if got := run(t, s, "", "restore", "sendai", "-y"); got.code != 0 {
+		t.Error(got)
+	}
+}
+
 func TestRestoreStops(t *testing.T) {
 	t.Parallel()
 	s := lost(t)

@@ -208,7 +208,7 @@ func TestStaleIsNotReported(t *testing.T) {
 		"the cache lacks a child":                               {expect("Service", "tokyo"), nil, false},
 		"the cache lacks a Secret, and a write fails":           {expect("Secret", "tokyo-credentials"), errUnreachable, false},
 		"the cache lacks the operator's last write of the Dojo": {expect("Dojo", "tokyo"), nil, false},
-		"the cache shows a deleted Secret":                      {deletedSource, nil, false},
+		"the cache still shows a Secret that was deleted":       {deletedSource, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -464,7 +464,7 @@ func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 		"PodDisruptionBudget/tokyo",
 	}
 	for refused, want := range map[string][]string{
-		"":                         all,
+		"nothing":                  all,
 		"Cluster/tokyo-db":         all,
 		"ScheduledBackup/tokyo-db": all,
 		"Secret/tokyo-credentials": {all[0], all[1], all[2], all[4]},
@@ -481,7 +481,7 @@ func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
-			if refused != "" && worstOf(results.Issues) != "Degraded/ChildRefused" {
+			if refused != "nothing" && worstOf(results.Issues) != "Degraded/ChildRefused" {
 				t.Errorf("ends as %s", worstOf(results.Issues))
 			}
 		})

@@ -136,18 +136,18 @@ func TestDeletion(t *testing.T) {
 		"the policy has just changed to Retain": {withDatabase(reclaimed),
 			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
 			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
-		"another Dojo uses its Cluster": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"another Dojo uses tokyo's Cluster": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			guest := withDatabase(func(dojo *corev1api.Dojo) { dojo.Name, dojo.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
 			noError(w.t, w.server.Create(w.t.Context(), guest))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"another Dojo uses its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"another Dojo uses tokyo's login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("school")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"a Dojo in another namespace uses its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"a Dojo in another namespace uses tokyo's login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("elsewhere")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
-		"a Dojo in a namespace without a grant names the login's Secret": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+		"a Dojo in a namespace without a grant names the Secret of tokyo's login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
 			shareWith("another")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, []string{"Deployment"}, waits, false}},

@@ -116,7 +116,7 @@ func drifts() map[string]drift {
 		"budget deleted":     {deleted[policyv1.PodDisruptionBudget]("tokyo"), budget},
 		"password":           {secret(key("DB_PASS", "x")), rolled},
 		"key deleted":        {secret(func(s *corev1.Secret) { delete(s.Data, "DB_PORT") }), rolled},
-		"revision": {secret(func(s *corev1.Secret) {
+		"revision annotation of the Secret": {secret(func(s *corev1.Secret) {
 			metav1.SetMetaDataAnnotation(&s.ObjectMeta, ownership.RevisionAnnotation, "mine")
 		}), rolled},
 		"label of the Secret": {secret(relabelled[*corev1.Secret]), []string{"Secret"}},

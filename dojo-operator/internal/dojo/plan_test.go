@@ -145,11 +145,11 @@ func TestPlan(t *testing.T) {
 			result{nil, nil, 3, conflict}},
 		"foreign Service": {true, dojo(), put(&corev1.Service{ObjectMeta: foreign("tokyo")}),
 			result{nil, nil, 3, conflict}},
-		"foreign budget":               {true, dojo(), put(foreignBudget()), result{first, nil, 3, conflict}},
-		"foreign budget, none desired": {true, dojo(replicas(1)), put(foreignBudget()), result{first, nil, 1, rolling}},
+		"foreign budget":                    {true, dojo(), put(foreignBudget()), result{first, nil, 3, conflict}},
+		"foreign budget, no budget desired": {true, dojo(replicas(1)), put(foreignBudget()), result{first, nil, 1, rolling}},
 		"foreign Ingress, credentials rotated, Dojo scaled": {false, dojo(exposed, replicas(5)), each(rotated, put(foreignIngress())),
 			result{all[:2], nil, 5, conflict}},
-		"foreign Ingress, none desired": {false, dojo(), put(foreignIngress()), result{nil, nil, 3, ""}},
+		"foreign Ingress, no Ingress desired": {false, dojo(), put(foreignIngress()), result{nil, nil, 3, ""}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

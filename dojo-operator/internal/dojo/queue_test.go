@@ -37,12 +37,12 @@ func TestFinishedFirst(t *testing.T) {
 		want          reconcile.Request
 		later         bool
 	}{
-		"its rollout has finished":      {with(1), with(2), ours, false},
-		"its rollout continues":         {with(0), with(1), other, true},
-		"its rollout finished long ago": {with(2), with(2), other, false},
-		"it lacks a pod":                {with(2), with(1), other, false},
-		"it became foreign":             {with(1), &appsv1.Deployment{}, other, false},
-		"it was foreign":                {&appsv1.Deployment{}, with(2), other, false},
+		"the rollout has just finished": {with(1), with(2), ours, false},
+		"the rollout continues":         {with(0), with(1), other, true},
+		"the rollout finished long ago": {with(2), with(2), other, false},
+		"the Deployment lacks a pod":    {with(2), with(1), other, false},
+		"the Deployment became foreign": {with(1), &appsv1.Deployment{}, other, false},
+		"the Deployment was foreign":    {&appsv1.Deployment{}, with(2), other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

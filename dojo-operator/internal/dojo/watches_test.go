@@ -207,7 +207,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"unused channel":                                             {some(&discordv1alpha1.DiscordChannel{}, "school", "osaka-alerts"), ""},
 		"channel no longer desired":                                  {some(ourChannel, "school", "tokyo-alerts"), "school/tokyo"},
 		"SQL":                                                        {configMap("school", "sql"), "school/osaka"},
-		"another ConfigMap":                                          {configMap("team", "sql"), ""},
+		"ConfigMap in another namespace":                             {configMap("team", "sql"), ""},
 		"Secret with SQL":                                            {secret(named("school", "users")), "school/osaka"},
 		"password":                                                   {secret(named("school", "osaka-db")), "school/osaka"},
 		"password of the second login":                               {secret(named("school", "osaka-db-2")), "school/osaka"},

@@ -194,19 +194,19 @@ func TestRoute(t *testing.T) {
 		want    string
 		reached bool
 	}{
-		"no report":                                               {nil, 0, waiting, false},
-		"no report for long":                                      {nil, time.Hour, late, false},
-		"report of another Gateway":                               {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
-		"report of another listener":                              {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
-		"only one of two Gateways has reported":                   {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
-		"accepted by both Gateways":                               {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
-		"accepted by both Gateways, one report has the namespace": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
-		"refused by one of two Gateways":                          {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
-		"refused by both Gateways":                                {[]parentStatus{public(no), own(no)}, 0, refused, false},
-		"accepted with unresolved references":                     {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
-		"acceptance by one Gateway is unknown":                    {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
-		"refused before a change":                                 {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
-		"accepted before a change":                                {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
+		"no report":                             {nil, 0, waiting, false},
+		"no report for long":                    {nil, time.Hour, late, false},
+		"report of another Gateway":             {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
+		"report of another listener":            {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
+		"only one of two Gateways has reported": {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
+		"accepted by both Gateways":             {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
+		"accepted by both Gateways, one report adds the namespace that the spec omits": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
+		"refused by one of two Gateways":                                               {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
+		"refused by both Gateways":                                                     {[]parentStatus{public(no), own(no)}, 0, refused, false},
+		"accepted with unresolved references":                                          {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
+		"acceptance by one Gateway is unknown":                                         {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
+		"refused before a change":                                                      {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
+		"accepted before a change":                                                     {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
 		"accepted by one of two controllers of a Gateway": {
 			[]parentStatus{public(no), public(yes), own(yes)}, 0, "", true,
 		},
@@ -306,6 +306,30 @@ func TestSwitch(t *testing.T) {
 	do(t, c, dojo)
 	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
 		t.Error("the route stays")
+	}
+}
+
+// An Ingress or HTTPRoute that is being deleted may have an address or an acceptance, but it does
+// not serve much longer, so the other object stays.
+func TestSwitchBackDuringADeletion(t *testing.T) {
+	t.Parallel()
+	leaving := metav1.NewTime(dojotest.Noon)
+	c := dojotest.NewCluster(t)
+	do(t, c, dojotest.Dojo(byIngress))
+	do(t, c, dojotest.Dojo(byGateway))
+	yes := is("Accepted", metav1.ConditionTrue)
+	report(t, c, of("infra", "public", "https", yes), of("", "own", "", yes))
+	s, _ := planFor(t, c, dojotest.Dojo(byIngress))
+	s.Ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+	s.Ingress.DeletionTimestamp = &leaving
+	if plan := Plan(dojotest.Dojo(byIngress), s, service, testConfig); plan.Delete != nil ||
+		dojotest.Worst(plan.Issues) != "Progressing/WaitingForIngress" {
+		t.Errorf("while the Ingress is being deleted, the plan is %+v", plan)
+	}
+	s.Ingress.DeletionTimestamp = nil
+	s.Route.SetDeletionTimestamp(&leaving)
+	if plan := Plan(dojotest.Dojo(byGateway), s, service, testConfig); plan.Delete != nil {
+		t.Errorf("while the HTTPRoute is being deleted, the plan is %+v", plan)
 	}
 }
 

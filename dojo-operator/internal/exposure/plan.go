@@ -31,7 +31,8 @@ func Plan(dojo *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) 
 	default:
 		ingress = apply.Typed(ingressFor(dojo, to))
 	}
-	stays := route != nil && !accepted(dojo, s) && s.Ingress != nil && !ownership.Conflicts(dojo, s.Ingress)
+	served := route != nil && accepted(dojo, s) && s.Route.GetDeletionTimestamp() == nil
+	stays := route != nil && !served && s.Ingress != nil && !ownership.Conflicts(dojo, s.Ingress)
 	made := ownership.PlanOption(dojo, &p, "Ingress", s.Ingress, ingress != nil || stays, ingress, s.Unchanged)
 	if s.NoRoutes {
 		if route != nil {
@@ -53,8 +54,11 @@ func Plan(dojo *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) 
 	return p
 }
 
+// hasAddress is false for an Ingress that is being deleted: its address remains until its finalizers
+// are gone, such as after two quick switches.
 func hasAddress(dojo *corev1api.Dojo, live *networkingv1.Ingress) bool {
-	return live != nil && !ownership.Conflicts(dojo, live) && len(live.Status.LoadBalancer.Ingress) > 0
+	return live != nil && live.DeletionTimestamp == nil && !ownership.Conflicts(dojo, live) &&
+		len(live.Status.LoadBalancer.Ingress) > 0
 }
 
 // waitForIngress has a deadline, because some controllers never report an address of the Ingress.

@@ -193,14 +193,14 @@ func TestTheFirstBackupWaitsForThePlugin(t *testing.T) {
 		{"while the pods are replaced", func() {
 			w.Now, w.Cluster.Live.Status.Phase = noon.Add(time.Minute), cnpgv1.PhaseUpgrade
 		}, nil},
-		{"after that", func() { w.Cluster.Live.Status.Phase = cnpgv1.PhaseHealthy }, []string{"ScheduledBackup"}},
+		{"after the pods have been replaced", func() { w.Cluster.Live.Status.Phase = cnpgv1.PhaseHealthy }, []string{"ScheduledBackup"}},
 	} {
 		step.change()
 		db := w.reconcile(dojo)
 		if diff := cmp.Diff(step.writes, kinds(db.Plan)); diff != "" {
 			t.Errorf("%s: %s", step.name, diff)
 		}
-		if ends := db.Plan.Issues == nil; ends != (step.name == "after that") {
+		if ends := db.Plan.Issues == nil; ends != (step.name == "after the pods have been replaced") {
 			t.Errorf("%s: %+v", step.name, db.Plan.Issues)
 		}
 	}

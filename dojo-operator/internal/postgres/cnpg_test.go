@@ -119,7 +119,7 @@ func appliedFor(t *testing.T, dojo *corev1api.Dojo) []*unstructured.Unstructured
 		if len(last.Apply) != 1 {
 			t.Fatalf("writes %v", kinds(last))
 		}
-		all = append(all, backup.For(dojo, b), last.Apply[0].Desired)
+		all = append(all, backup.For(dojo, b, dojo.Spec.Suspend), last.Apply[0].Desired)
 	}
 	return all
 }
@@ -310,7 +310,7 @@ func ownCluster(dojo *corev1api.Dojo) *unstructured.Unstructured {
 }
 
 func scheduleOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
-	return backup.For(dojo, dojo.BackupPolicy())
+	return backup.For(dojo, dojo.BackupPolicy(), dojo.Spec.Suspend)
 }
 
 func roleOf(dojo *corev1api.Dojo) *unstructured.Unstructured {

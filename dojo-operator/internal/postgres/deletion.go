@@ -65,7 +65,7 @@ func Kept(dojo *corev1api.Dojo, s State) bool {
 // FinalBackup plans the backup before a deletion, if one is due. Its plan then has an issue until
 // the backup completes.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	if !bootstrap.Filled(dojo, s.Cluster.Live) {
+	if !bootstrap.Filled(dojo, s.Cluster.Live, s.Bootstrap) {
 		return apply.Plan{}
 	}
 	in := newInput(dojo, s, cfg)

@@ -214,6 +214,12 @@ func TestFinalBackup(t *testing.T) {
 		}
 	}
 	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
+	restored := func(status cnpgv1.ClusterStatus) func(*world) {
+		return func(w *world) {
+			recovery := &cnpgv1.BootstrapRecovery{Source: "origin"}
+			w.Cluster.Live.Spec.Bootstrap, w.Cluster.Live.Status = &cnpgv1.BootstrapConfiguration{Recovery: recovery}, status
+		}
+	}
 	unwanted := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -237,6 +243,15 @@ func TestFinalBackup(t *testing.T) {
 		"Cluster hibernated":          {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
 		"Cluster still resumes from a hibernation": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.hibernated() },
 			removal{nil, nil, taking}},
+		"a restore in place has failed": {tokyo(ownPG, dropping, backedUp),
+			restored(cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}), removal{}},
+		"a restore in place runs": {tokyo(ownPG, dropping, backedUp),
+			restored(cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}), removal{}},
+		"restored in place long ago": {tokyo(ownPG, dropping, backedUp),
+			restored(cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable, CurrentPrimary: "tokyo-db-1"}),
+			removal{[]string{"Backup"}, nil, taking}},
+		"restored in place long ago, the Cluster's status is lost": {tokyo(ownPG, dropping, backedUp),
+			restored(cnpgv1.ClusterStatus{}), removal{[]string{"Backup"}, nil, taking}},
 		"no final backup in the spec": {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
 		"no backups in the spec":      {tokyo(ownPG, dropping), func(*world) {}, removal{}},
 		"in another owner's Cluster":  {tokyo(inPG, dropping), func(*world) {}, removal{}},

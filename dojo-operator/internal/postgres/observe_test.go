@@ -123,9 +123,9 @@ func TestObserve(t *testing.T) {
 		has  installed
 		want result
 	}{
-		"all kinds in its own Cluster": {tokyo(ownPG, backedUp), all,
+		"all kinds installed, own Cluster": {tokyo(ownPG, backedUp), all,
 			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
-		"all kinds in another owner's Cluster": {tokyo(inPG), all,
+		"all kinds installed, another owner's Cluster": {tokyo(inPG), all,
 			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
 		"no spec.postgres": {tokyo(), all, result{}},
 		"kind Database missing": {tokyo(inPG), installed{without: "Database"},

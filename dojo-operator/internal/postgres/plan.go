@@ -35,7 +35,7 @@ var asleep = chain{
 	checkInstalled,
 	checkNames,
 	checkData,          // the Cluster is not lost, its data came from the source in bootstrap, and its image can read it
-	pauseBackup,        // scheduled backups are suspended
+	pauseBackup,        // scheduled backups are suspended, unless others use the Cluster
 	hibernate,          // no client uses the Cluster, and it is hibernated
 	stopPooler,         // the Pooler has no pods
 	waitForHibernation, // the instances have stopped

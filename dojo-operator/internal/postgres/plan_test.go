@@ -160,7 +160,7 @@ func TestPlan(t *testing.T) {
 			do(failover, unwrittenFor(time.Hour), clusterWritten), result{nil, "Degraded/ClusterNotReady", no}},
 		"primary lost for long": {tokyo(inPG, waitingFor("instances of the Cluster school/pg", time.Hour)),
 			do(ready(0), unwrittenFor(time.Hour)), result{nil, "Degraded/ClusterNotReady", no}},
-		"primary lost, the wait has just begun": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
+		"primary just lost, Cluster written long ago": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
 		"primary lost, Ready condition just changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, waitingForCluster, no}},
 		"another owner's Cluster hibernated": {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
@@ -679,7 +679,7 @@ func TestNamesOfBackupsAreLabels(t *testing.T) {
 		"tokyo", strings.Repeat("a", 45), strings.Repeat("a", 46), strings.Repeat("a", 46) + "b", strings.Repeat("a", 46) + "c",
 	} {
 		dojo := tokyo(ownPG, backedUp, named(dojoName))
-		scheduled := backup.For(dojo, dojo.BackupPolicy()).GetName()
+		scheduled := backup.For(dojo, dojo.BackupPolicy(), false).GetName()
 		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(dojo)} {
 			if len(name) > 63 || names[name] {
 				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojoName, name, len(name), names[name])

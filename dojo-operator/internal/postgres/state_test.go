@@ -5,6 +5,7 @@ package postgres
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,7 +163,11 @@ func (w *world) observe(dojo *corev1api.Dojo) State {
 		if job.Annotations["core.jutsu.com/schema"] == s.Schema.Digest {
 			s.Schema.SameName = job
 		}
-		if metav1.IsControlledBy(job, dojo) {
+		switch {
+		case !metav1.IsControlledBy(job, dojo):
+		case strings.HasPrefix(job.Name, dojo.Name+"-statistics-"):
+			s.Schema.Statistics = append(s.Schema.Statistics, job)
+		default:
 			s.Schema.Jobs = append(s.Schema.Jobs, job)
 		}
 	}

@@ -119,13 +119,14 @@ func planCluster(in input) cnpg.Step {
 	}
 	data := bootstrap.Plan(dojo, s.Bootstrap, in.bootstrap()).Change
 	step := planUpgrade(in)
-	own := cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change))
+	again, record := planStatistics(in)
+	own := cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change, record))
 	for _, o := range own.Apply {
-		for _, last := range step.Last {
+		for _, last := range slices.Concat(step.Last, again.Apply) {
 			o.After = append(o.After, last.Key)
 		}
 	}
-	all := step.With(own)
+	all := step.With(again).With(own)
 	all.Incomplete = cmp.Or(s.Unsized, images.UnknownZone(dojo), all.Incomplete)
 	return all
 }
@@ -150,6 +151,17 @@ func planUpgrade(in input) upgrade.Step {
 	return upgrade.Plan(dojo, s.Upgrade, own)
 }
 
+// planStatistics analyzes an upgraded database again if a hibernation has ended the first Job. The
+// write of the Cluster that removes the record follows the write of the new Job.
+func planStatistics(in input) (again cnpg.Step, record cnpg.Change) {
+	s := in.state
+	if s.Cluster.Live == nil {
+		return again, record
+	}
+	job, record := schema.StatisticsAgain(in.dojo, s.Schema, s.Cluster.Live, in.as(in.source), in.config.Users)
+	return cnpg.Write(job), record
+}
+
 // sourceLogin restores the login of the application, because a user may delete its Secret during an
 // upgrade.
 func (in input) sourceLogin() cnpg.Step {
@@ -159,7 +171,8 @@ func (in input) sourceLogin() cnpg.Step {
 }
 
 func (in input) backup() backup.Input {
-	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
+	s := in.state.Cluster
+	return backup.Input{Input: in.Input, Cluster: s.Live, Paused: in.dojo.Spec.Suspend && !cluster.StaysUp(s)}
 }
 
 // planBackup does not change the ScheduledBackup while an upgrade waits for its backup, because the
@@ -282,7 +295,7 @@ func (in input) as(l cnpg.Login) schema.As {
 func (in input) hibernationInput() cluster.Input {
 	live := in.state.Cluster.Live
 	frozen := upgrade.Plan(in.dojo, in.state.Upgrade, upgrade.Input{Cluster: live, Step: corev1api.UpgradeWaiting})
-	return in.cluster(bootstrap.OriginalChange(live), frozen.Change)
+	return in.cluster(bootstrap.OriginalChange(live), frozen.Change, schema.Unanalyzed(in.state.Schema, live))
 }
 
 func pauseBackup(in input) cnpg.Step {

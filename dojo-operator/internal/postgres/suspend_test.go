@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -60,9 +64,9 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	check("SQL runs", dojo, step{nil, suspending, false, true})
 	w.Schema.Pods = nil
 	w.Cluster.Others = []string{"Dojo kyoto"}
-	check("another Dojo uses the Cluster", dojo, step{nil, "Degraded/ClusterInUse", false, true})
+	check("another Dojo uses the Cluster", dojo, step{[]string{"ScheduledBackup"}, "Degraded/ClusterInUse", false, false})
 	w.Cluster.Others = nil
-	check("nothing runs", dojo, step{[]string{"Cluster"}, suspending, true, true})
+	check("nothing runs", dojo, step{[]string{"ScheduledBackup", "Cluster"}, suspending, true, true})
 	w.Application.Stopped = false
 	w.hibernated()
 	check("hibernated", dojo, step{nil, "", true, true})
@@ -71,8 +75,13 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	}
 	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, true
 	check("hibernated, and another Dojo resumes", dojo, step{[]string{"Cluster"}, "Degraded/ClusterInUse", false, true})
+	w.play()
+	check("the Cluster is up for the other Dojo", dojo, step{[]string{"ScheduledBackup"}, "Degraded/ClusterInUse", false, false})
+	setReady(w.Cluster.Live, 0)
+	check("the Cluster restarts for the other Dojo", dojo, step{nil, "Degraded/ClusterInUse", false, false})
 	w.Cluster.Others = nil
-	check("the other Dojo no longer uses the Cluster", dojo, step{[]string{"Cluster"}, "Progressing/Suspending", true, true})
+	check("the other Dojo no longer uses the Cluster", dojo,
+		step{[]string{"ScheduledBackup", "Cluster"}, "Progressing/Suspending", true, true})
 	w.hibernated()
 	dojo.Spec.Postgres.Cluster.Storage.Size.Add(dojo.Spec.Postgres.Cluster.Storage.Size)
 	check("the storage size changed", dojo, step{[]string{"Cluster"}, "", true, true})
@@ -167,6 +176,67 @@ func podsOfGuests(t *testing.T, objects reading, dojo *corev1api.Dojo) ([]corev1
 	_, guests, err := cluster.ObserveOthers(t.Context(), readerOf(objects, nil), dojo, true)
 	must(t, err)
 	return observeGuests(t.Context(), readerOf(objects, nil), guests)
+}
+
+// A hibernation ends the Job that analyzes an upgraded database, so the Job runs again after it.
+func TestAnUpgradedDatabaseIsAnalyzedAfterASuspension(t *testing.T) {
+	t.Parallel()
+	ends := func(kind batchv1.JobConditionType) func(*batchv1.Job) bool {
+		return func(job *batchv1.Job) bool {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		asleep func(*batchv1.Job) bool // what happens to the Job; false if it no longer exists
+		again  bool
+	}{
+		"the Job retries":       {func(*batchv1.Job) bool { return true }, true},
+		"the Job has failed":    {ends(batchv1.JobFailed), true},
+		"the Job is gone":       {func(*batchv1.Job) bool { return false }, true},
+		"the Job has succeeded": {ends(batchv1.JobComplete), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			awake, dojo := tokyo(ownPG), tokyo(ownPG, suspended)
+			w := inSync(t, awake)
+			planned := schema.Statistics(awake, schema.State{}, "from 16 to 17", schema.As{}, testConfig.Users)
+			job := stored[batchv1.Job](w, nil, planned)
+			known := w.jobs
+			w.jobs = append(slices.Clone(known), job)
+			w.Application.Stopped = true
+			w.reconcile(dojo)
+			w.hibernated()
+			if !c.asleep(job) {
+				w.jobs = known
+			}
+			w.reconcile(dojo)
+			if db := w.reconcile(dojo); db.Plan.Apply != nil {
+				t.Errorf("asleep, %v is written again", kinds(db.Plan))
+			}
+			if db := w.reconcile(awake); cmp.Diff([]string{"Cluster"}, kinds(db.Plan)) != "" {
+				t.Errorf("before Postgres is up, %v is written", kinds(db.Plan))
+			}
+			w.Cluster.Live.Status.Conditions = nil
+			w.playPostgres()
+			db := w.reconcile(awake)
+			if got := slices.Contains(kinds(db.Plan), "Job"); got != c.again {
+				t.Fatalf("analyzes again: %t, writes %v", got, kinds(db.Plan))
+			}
+			for _, o := range db.Plan.Apply {
+				if o.Kind == "Job" && (o.Name == job.Name || !strings.HasPrefix(o.Name, "tokyo-statistics-")) {
+					t.Error(o.Name)
+				}
+				if o.Kind == "Cluster" && !slices.ContainsFunc(o.After, func(k expectations.Key) bool { return k.Kind == "Job" }) {
+					t.Error("the write of the Cluster does not wait for the Job")
+				}
+			}
+			w.playPostgres()
+			if db := w.reconcile(awake); db.Plan.Apply != nil || db.Plan.Issues != nil {
+				t.Errorf("without any change, %v is written again, %s", kinds(db.Plan), worst(db.Plan))
+			}
+		})
+	}
 }
 
 // A hibernation would make a Backup fail, so it waits for each Backup that is not stalled.

@@ -119,10 +119,22 @@ func (p *planner) progressing(does string) *conditions.Issue {
 }
 
 func (p *planner) kept() string {
-	if known := p.dojo.Status.Release; known != nil && known.Image != "" && known.Image != p.Target.Image {
-		return "The Deployment keeps the image " + known.Image + "."
+	if image := serving(p.dojo); image != "" && image != p.Target.Image {
+		return "The Deployment keeps the image " + image + "."
 	}
 	return "Pods get the new spec only after the release step has succeeded."
+}
+
+// serving returns the image of the Deployment during a release step, or "" if it is unknown. The
+// image of the last successful step may be refused: an automatic rollback has replaced it.
+func serving(dojo *corev1api.Dojo) string {
+	if rollout := dojo.Status.Rollout; dojo.RollsBack() && rollout != nil && rollout.RefusedImage != "" {
+		return rollout.ServedImage
+	}
+	if known := dojo.Status.Release; known != nil {
+		return known.Image
+	}
+	return ""
 }
 
 func (p *planner) failed(why string) *conditions.Issue {

@@ -169,24 +169,24 @@ func TestPlan(t *testing.T) {
 		"the step has not ended by its deadline": {command(), own(func(job *batchv1.Job) {
 			job.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 		}), nil, held(stalled)},
-		"succeeded":          {command(), own(is(batchv1.JobComplete, "")), nil, result{}},
-		"succeeded long ago": {command(released(step)), nil, nil, result{}},
-		"succeeded before another step, whose Job still exists": {command(released(step, "another step")),
+		"the step has succeeded":      {command(), own(is(batchv1.JobComplete, "")), nil, result{}},
+		"the step succeeded long ago": {command(released(step)), nil, nil, result{}},
+		"the step succeeded before another step, whose Job still exists": {command(released(step, "another step")),
 			earlier(ends(0, ""), is(batchv1.JobComplete, "")), nil, result{Deletes: 1}},
-		"failed":                      {command(), own(is(batchv1.JobFailed, "")), nil, held(failed)},
-		"failed, and its Job is gone": {command(failedBefore("")), nil, nil, held(failed)},
-		"failed, and the requested retry failed too":        {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
-		"failed, and the request to retry is removed":       {command(failedBefore("1")), nil, nil, held(failed)},
-		"failed, its Job is gone, and a retry is requested": {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
-		"failed, and a requested retry deletes the failed Job": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
+		"the step has failed":                                            {command(), own(is(batchv1.JobFailed, "")), nil, held(failed)},
+		"the step has failed, and its Job is gone":                       {command(failedBefore("")), nil, nil, held(failed)},
+		"the step has failed, and so has the requested retry":            {command(failedBefore("1"), retry("1")), nil, nil, held(failed)},
+		"the step has failed, and the request to retry is removed":       {command(failedBefore("1")), nil, nil, held(failed)},
+		"the step has failed, its Job is gone, and a retry is requested": {command(failedBefore("1"), retry("2")), nil, nil, result{true, true, 0, releasing}},
+		"the step has failed, and a requested retry deletes the failed Job": {command(), func(t *testing.T, dojo *corev1api.Dojo, s *State) {
 			own(is(batchv1.JobFailed, ""))(t, dojo, s)
 			retry("1")(dojo)
 		}, nil, result{true, false, 1, releasing}},
-		"its Job is being deleted":                    {command(), own(beingDeleted), nil, held(releasing)},
-		"its Job is gone, its pod runs":               {command(), orphan(running), nil, held(releasing)},
-		"its Job is gone, its pod waits":              {command(), orphan(waiting), nil, held(releasing)},
-		"its pod succeeded after its Job was deleted": {command(), orphan(ends(0, "")), nil, result{}},
-		"its pod failed after its Job was deleted": {command(), orphan(ends(1, "")), nil,
+		"the step's Job is being deleted":                    {command(), own(beingDeleted), nil, held(releasing)},
+		"the step's Job is gone, its pod runs":               {command(), orphan(running), nil, held(releasing)},
+		"the step's Job is gone, its pod waits":              {command(), orphan(waiting), nil, held(releasing)},
+		"the step's pod succeeded after the Job was deleted": {command(), orphan(ends(0, "")), nil, result{}},
+		"the step's pod failed after the Job was deleted": {command(), orphan(ends(1, "")), nil,
 			result{true, true, 0, releasing}},
 		"an earlier step runs":          {command(), earlier(running), nil, held(releasing)},
 		"an earlier step has not begun": {command(), earlier(waiting), nil, result{true, false, 1, releasing}},
@@ -254,6 +254,37 @@ func TestAdviceAfterFailure(t *testing.T) {
 		if got := p.failed("a syntax error.").Message; !strings.Contains(got, want) ||
 			!strings.Contains(got, "--overwrite core.jutsu.com/retry-release=$(date +%s)`") {
 			t.Errorf("%s, want %q", got, want)
+		}
+	}
+}
+
+// During a release step, the Deployment does not get an image that an automatic rollback has refused.
+func TestTheMessageNamesTheImageOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	const newSpec = "Pods get the new spec only after the release step has succeeded."
+	automatic := func(dojo *corev1api.Dojo) {
+		dojo.Spec.Rollout = &corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}
+	}
+	rollout := func(served, refused string) func(*corev1api.Dojo) {
+		return func(dojo *corev1api.Dojo) {
+			dojo.Status.Rollout = &corev1api.RolloutStatus{ServedImage: served, RefusedImage: refused}
+		}
+	}
+	for name, c := range map[string]struct {
+		dojo edits
+		want string
+	}{
+		"no step has succeeded yet":   {command(), newSpec},
+		"a step has succeeded before": {command(released()), "The Deployment keeps the image dojo:now."},
+		"no image is refused":         {command(released(), automatic, rollout("dojo:old", "")), "The Deployment keeps the image dojo:now."},
+		"the last image is refused":   {command(released(), automatic, rollout("dojo:old", "dojo:now")), "The Deployment keeps the image dojo:old."},
+		"the last image is refused, but the rollback is Manual now": {command(released(), rollout("dojo:old", "dojo:now")),
+			"The Deployment keeps the image dojo:now."},
+		"the last image is refused, and the step is of the served image": {command(released(), automatic, rollout(next, "dojo:now")), newSpec},
+	} {
+		p := planner{dojo: dojotest.Dojo(c.dojo...), State: State{Target: Target{Image: next}}}
+		if got := p.kept(); got != c.want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

@@ -83,13 +83,13 @@ func TestLines(t *testing.T) {
 		want   string
 		failed bool
 	}{
-		"versions":                          {nil, "ok  dojo-operator        v1.2.3 in dojo-operator-system, 2/2 pods", false},
-		"an image without a tag":            {nil, "sha256:0123456789ab in discord-operator-system, 1/2 pods", false},
-		"the kind Dojo is missing":          {absent(kinds.Dojo), "fix  Dojo                 not installed; Dojos here need it\n                          -> install dojo-operator", true},
-		"one of six kinds is missing":       {absent(kinds.Pooler), "lacks poolers.postgresql.cnpg.io\n", true},
-		"no operator":                       {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has the label app.kubernetes.io/name=cloudnative-pg", true},
-		"an operator without ready pods":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployments.apps dojo-operator -n dojo-operator-system", true},
-		"the user may not list Deployments": {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
+		"versions":                                    {nil, "ok  dojo-operator        v1.2.3 in dojo-operator-system, 2/2 pods", false},
+		"an image without a tag":                      {nil, "sha256:0123456789ab in discord-operator-system, 1/2 pods", false},
+		"the kind Dojo is missing":                    {absent(kinds.Dojo), "fix  Dojo                 not installed; Dojos here need it\n                          -> install dojo-operator", true},
+		"one of CloudNativePG's six kinds is missing": {absent(kinds.Pooler), "lacks poolers.postgresql.cnpg.io\n", true},
+		"no Deployment of CloudNativePG":              {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has the label app.kubernetes.io/name=cloudnative-pg", true},
+		"an operator without ready pods":              {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployments.apps dojo-operator -n dojo-operator-system", true},
+		"the user may not list Deployments":           {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
 		"kinds that no Dojo needs are missing": {func(f *Facts) {
 			f.Dojos = few
 			absent(kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler)(f)
@@ -115,7 +115,7 @@ func TestLines(t *testing.T) {
 		"the user may not list Prometheuses":     {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list objects of this kind in all namespaces", false},
 		"no ServiceMonitor scrapes the operator": {func(f *Facts) { f.Scraped = new(false) }, "-> add the kustomize component deploy/dojo-operator/components/prometheus", true},
 		"no default StorageClass":                {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         the cluster has no default StorageClass", false},
-		"no default StorageClass, and a Dojo names none": {func(f *Facts) {
+		"no default StorageClass, and a Dojo names no StorageClass": {func(f *Facts) {
 			f.Classes, f.Dojos[0].Spec.Postgres.Cluster.Storage.StorageClassName = []storagev1.StorageClass{}, ""
 		}, "and at least one Dojo does not name a StorageClass\n                          -> kubectl annotate storageclasses.storage.k8s.io NAME --overwrite storageclass.", true},
 		"the user lacks an optional right": {nil, "--  rights               psql: you lack create pods/exec", false},

@@ -130,8 +130,8 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("the Cluster %s does not belong to the Dojo: see kubectl dojo status %s -n %s",
 			live.Name, w.Dojo.Name, w.Dojo.Namespace)
 	case live != nil && (w.Unreadable(kinds.Dojo) || w.Unreadable(kinds.Database)):
-		return fmt.Errorf("you may not list %s and %s in the namespace %s, so it is unknown if others have data in the "+
-			"Cluster %s, which the restore would replace",
+		return fmt.Errorf("you need the rights to list %s and %s in the namespace %s: without them, it is unknown if "+
+			"others have data in the Cluster %s, which the restore would replace",
 			kinds.Dojo.Resource(), kinds.Database.Resource(), w.Dojo.Namespace, live.Name)
 	case live != nil && len(w.Others) > 0:
 		return fmt.Errorf("the Cluster %s has data of others (%s): restore beside the Dojo with --as; a restore in place "+

@@ -92,7 +92,7 @@ func TestRestorableWindows(t *testing.T) {
 		"no backup":            {dojo: d()},
 		"only a failed backup": {dojo: d(), objects: []client.Object{failed}},
 		"only a snapshot":      {dojo: d(), objects: []client.Object{snapshot}},
-		"two backups, a failed one, and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
+		"two completed backups, a failed backup, and a live Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
 		"archiving fails":     {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
 		"the Cluster is lost": {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
 		"the WAL is not archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
@@ -245,14 +245,14 @@ func TestOthers(t *testing.T) {
 	granted.Name, granted.Annotations = "sendai-db-2", map[string]string{corev1api.AllowedNamespacesAnnotation: "team-b"}
 	const refused = "the Cluster sendai-db has data of others (Database reports, Dojo kyoto): restore beside the Dojo with --as"
 	for name, c := range map[string]struct{ got, has, hasNot string }{
-		"in place, shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
-		"beside a shared Cluster":  {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
-		"in place, no other users": {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
+		"in place, shared Cluster":        {plan(recovery.Request{}, others, kinds.Kind{}, live), refused, ""},
+		"beside the Dojo, shared Cluster": {plan(recovery.Request{As: "past"}, others, kinds.Kind{}, live), "", "others"},
+		"in place, no other users":        {plan(recovery.Request{}, nil, kinds.Kind{}, live), "", "others"},
 		"lost shared Cluster": {plan(recovery.Request{}, others, kinds.Kind{}),
 			"The Cluster sendai-db also had the data of Database reports, Dojo kyoto. That data is restored to the same moment.", ""},
-		"in place, a login for other namespaces": {plan(recovery.Request{}, nil, kinds.Kind{}, live, granted),
+		"in place, a login shared with team-b": {plan(recovery.Request{}, nil, kinds.Kind{}, live, granted),
 			`the annotation core.jutsu.com/allowed-namespaces of the Secret sendai-db-2 allows "team-b". Their data is restored`, ""},
-		"beside, a login for other namespaces": {plan(recovery.Request{As: "past"}, nil, kinds.Kind{}, live, granted), "", "other namespaces"},
+		"beside the Dojo, a login shared with team-b": {plan(recovery.Request{As: "past"}, nil, kinds.Kind{}, live, granted), "", "other namespaces"},
 		"the user may not list Databases": {plan(recovery.Request{}, nil, kinds.Database, live),
 			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
 		"the user may not list Dojos": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
@@ -295,20 +295,20 @@ func TestEndOfTheLog(t *testing.T) {
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +
 		"--backup last (01:00), or --backup first (22 Nov 01:00)"
 	for name, c := range map[string]struct{ got, want string }{
-		"--to is within a former archive":                         {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
-		"--to is after the end of a former archive":               {plan(recovery.Request{To: after}, live, turned), tooLate},
-		"--to is after a Backup in a former archive":              {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
-		"--to is after the end of a former archive, with --as":    {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
-		"--to is after the end of a former archive, lost Cluster": {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
-		"--to is within a growing archive":                        {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
-		"--to is within a growing archive, from a Backup":         {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
-		"the Cluster does not report archiving":                   {plan(recovery.Request{To: after}, silent), tooLate},
-		"no WAL archive":                                          {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
-		"no WAL archive, with --as":                               {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
-		"no WAL archive, a Backup with --to":                      {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no write-ahead log"},
-		"no WAL archive, the newest data":                         {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
-		"no WAL archive, a Backup without --to":                   {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
-		"lost Cluster, newest data in a former archive":           {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
+		"--to is within a former archive":                                               {plan(recovery.Request{To: inside}, live, turned), "22 Nov 01:00 to 01:00  ok\n"},
+		"--to is after the end of a former archive":                                     {plan(recovery.Request{To: after}, live, turned), tooLate},
+		"--to is after a Backup in a former archive":                                    {plan(recovery.Request{To: after, Backup: "last"}, live, turned), tooLate},
+		"--to is after the end of a former archive, with --as":                          {plan(recovery.Request{To: after, As: "past"}, live, turned), later},
+		"--to is after the end of a former archive, lost Cluster":                       {plan(recovery.Request{To: after}, nil, turned, apitest.Lost), later},
+		"--to is within a growing archive":                                              {plan(recovery.Request{To: after}, live), "22 Nov 01:00 to now  ok\n"},
+		"--to is within a growing archive, from a Backup":                               {plan(recovery.Request{To: after, Backup: "last"}, live), "1. stop the application"},
+		"the Cluster does not report archiving":                                         {plan(recovery.Request{To: after}, silent), tooLate},
+		"no WAL archive":                                                                {plan(recovery.Request{To: inside}, live, logless), backupsAlone},
+		"no WAL archive, with --as":                                                     {plan(recovery.Request{To: inside, As: "past"}, live, logless), backupsAlone},
+		"no WAL archive, a Backup with --to":                                            {plan(recovery.Request{To: after, Backup: "last"}, live, logless), "the Backup last has no write-ahead log"},
+		"no WAL archive, the newest data is requested":                                  {plan(recovery.Request{}, live, logless), "from Backup team-a/last to"},
+		"no WAL archive, a Backup without --to":                                         {plan(recovery.Request{Backup: "first"}, live, logless), "from Backup team-a/first to"},
+		"lost Cluster, the newest data is requested, the present archive has no backup": {plan(recovery.Request{}, nil, turned, apitest.Lost), "no backup, so the writes in that archive are not"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)
@@ -383,7 +383,7 @@ func TestUnknownVersion(t *testing.T) {
 			unknown + "name an image of the right version, with its tag, in --postgres-image"},
 		"beside the Dojo, image with a version": {plan(apitest.Sendai(upgraded), recovery.Request{To: to, As: "past", Image: "pg:17.6"}, live),
 			"version: \"17\"\n"},
-		"the present archive": {plan(apitest.Sendai(), recovery.Request{To: to}, live), "serverName: sendai-db\n"},
+		"live Cluster, in place, --to is in the present archive": {plan(apitest.Sendai(), recovery.Request{To: to}, live), "serverName: sendai-db\n"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: %s, want %q", name, c.got, c.want)

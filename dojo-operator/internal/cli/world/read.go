@@ -148,7 +148,7 @@ func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Data
 		all = append(all, "Dojo "+guests[i].Name)
 	}
 	all = append(all, cluster.Databases(d, guests, databases)...)
-	logins := loginSecrets(d)
+	logins := cluster.LoginSecrets(d)
 	for i := range dojos {
 		if source := dojos[i].CredentialsSource(); source.Namespace == d.Namespace && slices.Contains(logins, source.Name) {
 			all = append(all, "Dojo "+dojos[i].Name)
@@ -156,14 +156,6 @@ func othersIn(d *corev1api.Dojo, dojos []corev1api.Dojo, databases []cnpgv1.Data
 	}
 	slices.Sort(all)
 	return all
-}
-
-// loginSecrets names the Secrets with a login of the Dojo or of its own Cluster. CloudNativePG
-// creates the Secrets of the Cluster.
-func loginSecrets(d *corev1api.Dojo) []string {
-	return []string{
-		cnpg.Owner.ObjectName(d), cnpg.Second.ObjectName(d), cnpg.ClusterName(d) + "-app", cnpg.ClusterName(d) + "-superuser",
-	}
 }
 
 func (r *reader) sort() {

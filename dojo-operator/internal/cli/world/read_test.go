@@ -46,7 +46,7 @@ func TestOthersIn(t *testing.T) {
 		"users of another Cluster": {
 			[]corev1api.Dojo{guest("kyoto", "shared")}, []cnpgv1.Database{database("reports", "shared")}, nil,
 		},
-		"Dojos that use a login of the Dojo or of its Cluster": {
+		"Dojos that use a login of sendai or of its Cluster": {
 			[]corev1api.Dojo{
 				with("second", apitest.Namespace, "sendai-db-2"), with("owner", "", "sendai-db"),
 				with("app", "", "sendai-db-app"), with("admin", "", "sendai-db-superuser"),

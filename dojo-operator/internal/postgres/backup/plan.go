@@ -21,6 +21,8 @@ import (
 type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
+	// Paused suspends the ScheduledBackup. A suspended Dojo sets it, unless others use its Cluster.
+	Paused bool
 }
 
 // Plan writes the ScheduledBackup once Postgres is up, because the first backup starts immediately.
@@ -33,7 +35,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 			"The first backup waits until the pods of the Cluster %s/%s have the plugin %s.",
 			in.Cluster.Namespace, in.Cluster.Name, b.Plugin.Name).After(noticeTime)
 	case b != nil && cnpg.Up(in.Cluster):
-		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
+		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b, in.Paused)))
 		if needsFirst(in.Cluster, s.Schedule) {
 			step = step.Then(cnpg.Write(firstBackup(dojo, in.Cluster, s.First)))
 		}
@@ -63,10 +65,12 @@ func accepts(in Input, b *corev1api.Backup) bool {
 	return loaded && !rolling
 }
 
-// Pause suspends an existing ScheduledBackup.
+// Pause suspends an existing ScheduledBackup. While others use the Cluster, Pause resumes the
+// ScheduledBackup once Postgres is up, because a missed backup starts immediately.
 func Pause(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if b := dojo.BackupPolicy(); in.Cluster != nil && b != nil && s.Schedule != nil {
-		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
+	b, due := dojo.BackupPolicy(), in.Paused || cnpg.Up(in.Cluster)
+	if in.Cluster != nil && b != nil && s.Schedule != nil && due {
+		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b, in.Paused)))
 	}
 	return step
 }
@@ -80,12 +84,12 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 }
 
 // For returns the ScheduledBackup of the Dojo's own Cluster.
-func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
+func For(dojo *corev1api.Dojo, b *corev1api.Backup, paused bool) *unstructured.Unstructured {
 	spec := cnpg.BackupSpec(dojo, b)
 	spec["schedule"] = "0 " + b.Schedule // a schedule of CloudNativePG has six fields; the first is seconds
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
-	if dojo.Spec.Suspend {
+	if paused {
 		spec["suspend"] = true // a backup of a hibernated Cluster never ends
 	}
 	return ownership.Data(dojo, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(dojo), spec)

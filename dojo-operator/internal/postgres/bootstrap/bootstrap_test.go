@@ -324,10 +324,10 @@ func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
 	for name, dojo := range map[string]*corev1api.Dojo{
-		"no bootstrap": tokyo(t, ""), "not there": tokyo(t, fromBackup),
+		"no bootstrap": tokyo(t, ""), "no Cluster": tokyo(t, fromBackup),
 	} {
 		live := other
-		if name == "not there" {
+		if name == "no Cluster" {
 			live = nil
 		}
 		if issue := Mismatch(dojo, live); issue != nil {

@@ -88,9 +88,13 @@ func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 		dojo.Namespace, live.Name, origin, corev1api.OriginAnnotation)
 }
 
-// Filled reports whether a Cluster may have data of the Dojo.
-func Filled(dojo *corev1api.Dojo, live *cnpgv1.Cluster) bool {
-	return live != nil && Mismatch(dojo, live) == nil && (dojo.BootstrapSource() == nil || filled(live))
+// Filled reports whether a Cluster may have data of the Dojo. While a restore runs, and after it has
+// failed, the Cluster has none.
+func Filled(dojo *corev1api.Dojo, live *cnpgv1.Cluster, s State) bool {
+	if live == nil || Mismatch(dojo, live) != nil {
+		return false
+	}
+	return filled(live) || dojo.BootstrapSource() == nil && !recovering(dojo, live, s)
 }
 
 const maxFillTime = 6 * time.Hour

@@ -65,17 +65,16 @@ func recovers(cluster *cnpgv1.Cluster) bool {
 	return b != nil && b.Recovery != nil
 }
 
-// jobName returns the name of the Job with which CloudNativePG fills the Cluster (getJobName in
-// pkg/specs/jobs.go).
+// jobName returns the name of the Job with which CloudNativePG fills the Cluster.
 func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
-	switch prefix := cnpg.ObjectName(dojo) + "-1-"; {
-	case !recovers(cluster):
-		return cnpg.BootstrapJobs(dojo)[0]
-	case cluster.Spec.Bootstrap.Recovery.Source == "":
-		return prefix + "snapshot-recovery"
-	default:
-		return prefix + "full-recovery"
+	job := cnpg.RecoveryJob
+	switch b := dojo.BootstrapSource(); {
+	case recovers(cluster) && cluster.Spec.Bootstrap.Recovery.Source == "":
+		job = cnpg.SnapshotJob
+	case !recovers(cluster) && b != nil && b.Import != nil:
+		job = cnpg.ImportJob
 	}
+	return job.ObjectName(dojo)
 }
 
 // StripJob removes all fields of a foreign Job except identity and numbers of pods.

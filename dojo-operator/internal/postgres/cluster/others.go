@@ -90,11 +90,17 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres.Cluster != nil
 }
 
-func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
-	for _, name := range []string{
+// LoginSecrets names the Secrets with a login of the Dojo or of its own Cluster. CloudNativePG
+// creates the Secrets of the Cluster.
+func LoginSecrets(dojo *corev1api.Dojo) []string {
+	return []string{
 		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
 		cnpg.ClusterName(dojo) + "-app", cnpg.ClusterName(dojo) + "-superuser",
-	} {
+	}
+}
+
+func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
+	for _, name := range LoginSecrets(dojo) {
 		secret := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		dojos, err := ownership.Naming(ctx, r.Cache, secret)
 		if err != nil {

@@ -115,16 +115,15 @@ func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step.Then(write(dojo, s, in, changes...))
 }
 
-// ShouldHibernate reports whether the Cluster of a suspended Dojo should be hibernated. If others
-// use the Cluster, the operator ends a hibernation that it began, but not a user's hibernation.
+// ShouldHibernate reports whether the Cluster of a suspended Dojo should be hibernated.
 func ShouldHibernate(s State, in Input) bool {
-	switch {
-	case s.Live == nil:
-		return false
-	case len(s.Others) > 0:
-		return cnpg.Hibernates(s.Live) && !cnpg.HibernatedByUs(s.Live)
-	}
-	return cnpg.Hibernates(s.Live) || in.Stopped && in.Backup == ""
+	return s.Live != nil && !StaysUp(s) && (cnpg.Hibernates(s.Live) || in.Stopped && in.Backup == "")
+}
+
+// StaysUp reports whether the Cluster of a suspended Dojo runs for others. The operator then ends a
+// hibernation that it began, but not a user's hibernation.
+func StaysUp(s State) bool {
+	return s.Live != nil && len(s.Others) > 0 && (!cnpg.Hibernates(s.Live) || cnpg.HibernatedByUs(s.Live))
 }
 
 // Wake resumes a Cluster that the operator has hibernated, for the final backup. It does not apply

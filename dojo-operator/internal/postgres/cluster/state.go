@@ -19,10 +19,11 @@ import (
 // State has the observed Cluster. An absent object is nil.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets are PodDisruptionBudgets with names that a new Cluster needs.
+	// Budgets are the existing PodDisruptionBudgets with the names that a new Cluster needs. They are
+	// read only while there is no Cluster.
 	Budgets [2]*policyv1.PodDisruptionBudget
-	// Others names the other users of the Cluster, such as "Dojo kyoto". It is set only before a
-	// hibernation or a deletion with data.
+	// Others names the other users of the Cluster, such as "Dojo kyoto". It is set only while the
+	// Dojo is suspended or deleted with its data.
 	Others []string
 }
 

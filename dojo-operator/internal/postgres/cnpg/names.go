@@ -171,18 +171,32 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs returns the possible names of the Job with which CloudNativePG fills a Cluster
-// (getJobName in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
-func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
-	b := dojo.BootstrapSource()
-	switch prefix := ObjectName(dojo) + "-1-"; {
+// BootstrapJob is the role of a Job with which CloudNativePG fills a Cluster (getJobName in
+// pkg/specs/jobs.go).
+type BootstrapJob string
+
+// The Jobs that fill the Cluster of a Dojo.
+const (
+	ImportJob BootstrapJob = "import"
+	// RecoveryJob restores an archive, and SnapshotJob restores volume snapshots.
+	RecoveryJob BootstrapJob = "full-recovery"
+	SnapshotJob BootstrapJob = "snapshot-recovery"
+)
+
+// ObjectName names the Job.
+func (j BootstrapJob) ObjectName(dojo *corev1api.Dojo) string {
+	return ObjectName(dojo) + "-1-" + string(j)
+}
+
+// bootstrapJobs returns the possible names of the Job for the source in the Dojo's spec.
+func bootstrapJobs(dojo *corev1api.Dojo) []string {
+	switch b := dojo.BootstrapSource(); {
 	case b == nil:
+		return nil
 	case b.Import != nil:
-		names = append(names, prefix+"import")
-	default:
-		names = append(names, prefix+"full-recovery", prefix+"snapshot-recovery")
+		return []string{ImportJob.ObjectName(dojo)}
 	}
-	return names
+	return []string{RecoveryJob.ObjectName(dojo), SnapshotJob.ObjectName(dojo)}
 }
 
 // maxLength is the maximum length of a name in Postgres, in bytes.
@@ -212,7 +226,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 		}
 	}
 	if b := dojo.BootstrapSource(); b != nil {
-		names = append(names, BootstrapJobs(dojo)...)
+		names = append(names, bootstrapJobs(dojo)...)
 		if b.Import != nil {
 			names = append(names, b.Import.SourceSecretRef.Name)
 		} else if b.Recovery.Backup != nil {

@@ -204,6 +204,9 @@ func conflict(dojo *corev1api.Dojo, s State) *conditions.Issue {
 func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {
 	object := fmt.Sprintf("instances of the Pooler %s/%s", dojo.Namespace, cnpg.PoolerName(dojo))
 	message := fmt.Sprintf("%d of %d %s are available", ready, wanted, object)
+	if ready > wanted {
+		message = fmt.Sprintf("%d %s should be available, not %d", wanted, object, ready)
+	}
 	if s.Pooler != nil && s.Pooler.Status.PhaseReason != "" {
 		message += "; CloudNativePG reports: " + strings.TrimSuffix(s.Pooler.Status.PhaseReason, ".")
 	}

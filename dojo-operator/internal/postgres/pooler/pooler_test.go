@@ -85,8 +85,8 @@ func TestPlan(t *testing.T) {
 		"no pod yet":            {with, func(*State) {}, Input{}, result{false, false, "Progressing/WaitingForPooler", waits}},
 		"no pod for too long": {dojotest.Dojo(pooled, dojotest.WaitingFor(object, time.Hour)), func(*State) {}, Input{},
 			result{false, false, "Degraded/PoolerNotReady", waits}},
-		"one of two pods": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
-		"ready":           {with, ready, Input{}, result{Host: answers}},
+		"one of two pods is available": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
+		"ready":                        {with, ready, Input{}, result{Host: answers}},
 		"instances changed": {dojotest.Dojo(pooled, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
 			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"the application is stopped while the Pooler's pods run": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
@@ -132,6 +132,11 @@ func TestMessages(t *testing.T) {
 	want := "1 of 2 instances of the Pooler school/tokyo-db-pooler-rw are available; " +
 		`CloudNativePG reports: ClientCASecret "tokyo-db-ca" not found.`
 	if got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	stopping := Plan(dojo, started(t, dojo, 1), Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}, Stopped: true})
+	want = "0 instances of the Pooler school/tokyo-db-pooler-rw should be available, not 1."
+	if got := stopping.Incomplete.Message; got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	wantStatus := &corev1api.PoolerStatus{Host: "tokyo-db-pooler-rw", InUse: true, Instances: "1/2"}

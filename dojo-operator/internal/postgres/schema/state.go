@@ -36,11 +36,10 @@ type State struct {
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs excludes statistics Jobs. Pods is empty unless SQL may run, or the Dojo is being
-	// deleted.
-	Jobs       []*batchv1.Job
-	Pods       []corev1.Pod
-	statistics []*batchv1.Job
+	// Jobs excludes Statistics, the Jobs that analyze an upgraded database. Pods is empty unless SQL
+	// may run, or the Dojo is being deleted.
+	Jobs, Statistics []*batchv1.Job
+	Pods             []corev1.Pod
 }
 
 // Observe reads the SQL of a Dojo. cluster and db are nil if they do not exist.
@@ -54,7 +53,7 @@ func Observe(
 	}
 	for _, job := range all {
 		if isStatisticsJob(dojo, job) {
-			s.statistics = append(s.statistics, job)
+			s.Statistics = append(s.Statistics, job)
 		} else {
 			s.Jobs = append(s.Jobs, job)
 		}

@@ -21,7 +21,8 @@ type Input struct {
 	// Running describes the pods that have not ended. Idle deletes Jobs that could still begin SQL.
 	Running string
 	Idle    []apply.Deletion
-	// Older is the Backup that CloudNativePG takes before the Backup of the upgrade, or nil.
+	// Older is an unfinished Backup of the Cluster that is older than the upgrade's Backup, which waits
+	// for it. It is nil if there is none.
 	Older *cnpgv1.Backup
 	// Verification runs a query in the new version. Failed says why the query fails.
 	Verification cnpg.Step

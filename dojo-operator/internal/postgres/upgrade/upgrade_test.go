@@ -326,7 +326,7 @@ func TestBackups(t *testing.T) {
 	}
 	dojo = dojotest.Dojo(wants("17"))
 	if takeAfter(dojo, pg("17", "16", 17), s) == nil || takeAfter(dojo, pg("16", "16", 16), s) != nil {
-		t.Error("the first backup of the new version is not taken, or one of the former is")
+		t.Error("the first backup of the new version is not taken, or a first backup of the former version is")
 	}
 	s.After = backup("started")
 	if takeAfter(dojo, pg("17", "16", 17), s) != nil {
