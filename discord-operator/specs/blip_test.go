@@ -79,7 +79,8 @@ var _ = Describe("A channel that Discord reports as unknown", func() {
 			}
 			ready(ctx, objects...)
 			Consistently(ctx, func() int { return len(discord.Guild(w.guild).Webhooks) }, "8s").
-				Should(Equal(10), "the operator reads the late lists every three seconds")
+				Should(Equal(10), "the operator reconciles each channel every three seconds")
+			Expect(w.audited(webhookCreated)).To(Equal(10), "all creates, also of webhooks that the operator has deleted")
 		},
 			Entry("with the Gateway", true),
 			Entry("without the Gateway", false),

@@ -104,7 +104,7 @@ var _ = Describe("The manifests of kubectl discord export for a random server", 
 			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
 
 			// The statuses have the ids of the channels, because several channels may have the same name.
-			By("planning no change for the copy's objects, which have their statuses")
+			By("planning no change for files of the copy's objects that include their statuses")
 			folder := GinkgoT().TempDir()
 			for i, o := range allIn(ctx, empty.ns) {
 				kind, err := k8s.GroupVersionKindFor(o)

@@ -72,6 +72,7 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 		w.expectIdle(ctx)
 		Expect(w.channelNames()).To(ConsistOf(append(names, "incidents")),
 			"the category and each channel should exist once")
-		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh), "the category once, the deleted channels twice, the others once")
+		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh),
+			"creates: the category once, each deleted channel twice, each other channel once")
 	})
 })

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -181,6 +182,20 @@ var _ = Describe("A create whose response is lost or is an error", func() {
 		"between the create and the update of the status", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		restartAfterCrash(ctx, release)
+		eventuallyReady(ctx, c)
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.audited(channelCreated)).To(Equal(1))
+	})
+
+	It("is recovered although another bot's token has replaced the token since", func(ctx context.Context) {
+		c, release := inFlight(ctx)
+		operator.Kill(ctx)
+		release()
+		second := newBot()
+		discord.AddMember(w.guild, second.UserID, everything)
+		edit(ctx, w.token(), func(secret *corev1.Secret) { secret.Data = map[string][]byte{"token": []byte(second.Token)} })
+		operator.Start(ctx)
+		w.bot = second
 		eventuallyReady(ctx, c)
 		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(w.audited(channelCreated)).To(Equal(1))

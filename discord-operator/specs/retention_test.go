@@ -110,8 +110,8 @@ var _ = Describe("A deleted object of a tenant", func() {
 	for kind := range kinds {
 		entries = append(entries, Entry(kind, kind))
 	}
-	DescribeTable("leaves nothing on Discord that the operator created "+
-		"unless the DiscordServer allows retention", entries...)
+	DescribeTable("leaves nothing on Discord that the operator created, "+
+		"unless the DiscordServer allows retention:", entries...)
 
 	It("waits for the deletion of another object with the same channel in its spec.adopt", func(ctx context.Context) {
 		w := newWorld(ctx)

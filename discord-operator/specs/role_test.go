@@ -127,6 +127,8 @@ var _ = Describe("A DiscordRole", func() {
 		} {
 			discord.EditRoleByHand(w.guild, r.Status.RoleID, change)
 			Eventually(ctx, w.roleOn(r)).Should(Equal(want), field)
+			patches := w.bodies(patchRole)
+			Expect(patches[len(patches)-1]).To(HaveLen(1), "only the %s differs", field)
 		}
 		Eventually(ctx, eventsOf(r)).Should(ContainElement("Normal DriftCorrected"))
 		editRole(ctx, r, func(s *roleSpec) {
@@ -229,7 +231,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(text).To(ContainSubstring("BanMembers"))
 		Expect(w.edits()).To(BeEmpty())
 
-		By("inviting the bot with the message's link, which must ask for all its permissions")
+		By("inviting the bot with the message's link, which must ask for all permissions that the bot needs")
 		discord.SetPermissions(w.guild, w.bot.UserID, asked(text))
 		eventuallyReady(ctx, r)
 		eventuallyReady(ctx, s)

@@ -295,11 +295,13 @@ var _ = Describe("A DiscordServer", func() {
 
 	Describe("that is deleted", func() {
 		It("leaves the server on Discord unchanged, with the bot as a member", func(ctx context.Context) {
-			s := w.server()
+			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("The school") })
 			ready(ctx, s)
+			before, guild := w.edits(), discord.Guild(w.guild)
 			deleteAndWait(ctx, s)
 			Expect(discord.Guild(w.guild).Members).To(HaveKey(w.bot.UserID))
-			Expect(w.edits()).To(BeEmpty())
+			Expect(since(before, w.edits())).To(BeEmpty())
+			expectSame(discord.Guild(w.guild), guild)
 		})
 
 		It("waits until its groups and channels are deleted, and names them", func(ctx context.Context) {

@@ -57,6 +57,9 @@ var _ = Describe("The token of a bot", func() {
 		before := len(discord.Requests())
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)).To(ContainSubstring("Secret discord-bot"))
+		for range 3 { // no reconcile should try the token again
+			reconcileAgain(ctx, s)
+		}
 		w.expectIdle(ctx)
 		var refused []string
 		for _, r := range discord.Requests()[before:] {
@@ -64,6 +67,7 @@ var _ = Describe("The token of a bot", func() {
 				refused = append(refused, r.Route)
 			}
 		}
+		Expect(refused).NotTo(BeEmpty(), "Discord, not the operator, should refuse the token")
 		Expect(len(refused)).To(BeNumerically("<=", 2), "refused calls count towards a ban: %v", refused)
 		inSecret(ctx, "token", w.bot.Token)
 		eventuallyReady(ctx, s)

@@ -181,8 +181,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	}
 	for name, c := range cases {
 		for what, changed := range map[string]*unstructured.Unstructured{
-			"desired value differs": deployment(wanted{new(int32(5)), "dojo:1", nil, false}),
-			"upgraded":              deployment(wanted{new(int32(3)), "dojo:2", nil, false}),
+			"desired replicas differ": deployment(wanted{new(int32(5)), "dojo:1", nil, false}),
+			"desired image differs":   deployment(wanted{new(int32(3)), "dojo:2", nil, false}),
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()

@@ -144,7 +144,7 @@ func TestSetReportsTheReason(t *testing.T) {
 				TypeProgressing: "False/Reconciled", TypeDegraded: "False/Reconciled",
 			},
 		},
-		"an error that may pass": {
+		"a transient error": {
 			Unusable("Down", "down"), errBroken,
 			map[string]string{
 				TypeReady: "False/Retrying", TypeAvailable: "False/Down",
@@ -339,19 +339,19 @@ func TestResult(t *testing.T) {
 		want   reconcile.Result
 		errs   []error
 	}{
-		"reconciled":                             {},
-		"waiting for a watch":                    {issues: of(wait)},
-		"waiting with a time":                    {issues: of(again), want: after(time.Minute)},
-		"waiting, wrapped":                       {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
-		"degraded does not back off":             {issues: of(wrong)},
-		"degraded with a time":                   {issues: of(late), want: after(time.Hour)},
-		"a conflict is retried without an error": {issues: of(errConflict), want: after(conflictRetry)},
-		"a webhook's conflict backs off":         {issues: of(errDenied), errs: []error{errDenied}},
-		"transient backs off":                    {issues: of(errBroken), errs: []error{errBroken}},
-		"the earliest time":                      {issues: of(late, wait, again), want: after(time.Minute)},
-		"an error takes precedence over times":   {issues: of(again, errBroken, late), errs: []error{errBroken}},
-		"an error beside a degraded part":        {issues: of(wrong, errBroken), errs: []error{errBroken}},
-		"all errors":                             {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
+		"reconciled":                                 {},
+		"waiting for a watch":                        {issues: of(wait)},
+		"waiting with a retry time":                  {issues: of(again), want: after(time.Minute)},
+		"waiting, wrapped":                           {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
+		"degraded does not back off":                 {issues: of(wrong)},
+		"degraded with a retry time":                 {issues: of(late), want: after(time.Hour)},
+		"a conflict is retried without an error":     {issues: of(errConflict), want: after(conflictRetry)},
+		"a webhook's conflict backs off":             {issues: of(errDenied), errs: []error{errDenied}},
+		"a transient error backs off":                {issues: of(errBroken), errs: []error{errBroken}},
+		"the earliest retry time":                    {issues: of(late, wait, again), want: after(time.Minute)},
+		"an error takes precedence over retry times": {issues: of(again, errBroken, late), errs: []error{errBroken}},
+		"an error beside a degraded part":            {issues: of(wrong, errBroken), errs: []error{errBroken}},
+		"all errors":                                 {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -440,7 +440,7 @@ func TestEventFor(t *testing.T) {
 		"stays degraded":                {after(usable, wrong), after(usable, wrong), nil},
 		"degraded for another reason":   {after(usable, wrong), after(usable, other), warning("Else", "m")},
 		"recovers but is not ready yet": {after(usable, wrong), after(usable, waiting), nil},
-		"an error that may pass":        {after(usable, nil), after(usable, errBroken), nil},
+		"a transient error":             {after(usable, nil), after(usable, errBroken), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ type outage struct {
 	now      func() time.Time
 	failures int // consecutive
 	last     Error
-	next     time.Time
+	next     time.Time // when the next call is admitted
 }
 
 // admit admits one call per outageInterval during an outage.
@@ -36,6 +36,15 @@ func (o *outage) admit(cl *call) error {
 		o.next = o.now().Add(outageInterval)
 	}
 	return err
+}
+
+// withdraw gives the place of an admitted call that is not sent to the next call.
+func (o *outage) withdraw(cl *call) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.slows(cl) {
+		o.next = time.Time{}
+	}
 }
 
 // peek returns the error that admit would return now.
@@ -66,7 +75,8 @@ func (o *outage) record(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, ok := errors.AsType[*Error](err)
-	if ok && e.unsent { // Options.Guard refused the call
+	if ok && e.unsent { // Options.Guard refused the call, so the next call may take its place
+		o.next = time.Time{}
 		return
 	}
 	if !ok || e.Status != 0 && e.Status < http.StatusInternalServerError {

@@ -4,6 +4,7 @@ package discordclient_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -21,6 +22,9 @@ func newFailing(t *testing.T) *failing {
 	f := &failing{status: http.StatusBadGateway}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		f.calls++
+		if f.status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "3600")
+		}
 		w.WriteHeader(f.status)
 		_, _ = w.Write([]byte(`{"id":"1","url":"wss://gateway.discord.gg","code":7}`))
 	}))
@@ -81,6 +85,51 @@ func TestAnOutageAdmitsTheCreateThatItWasAskedAbout(t *testing.T) {
 	}
 	_, err = c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, "")
 	wantClass(t, err, discordclient.ClassNone)
+}
+
+// A call that is not sent cannot show the end of the outage, so it leaves the place to another call.
+func TestAnOutageAdmitsAnotherCallInsteadOfAnUnsentOne(t *testing.T) {
+	t.Parallel()
+	type attempt = func(context.Context, *discordclient.Client) error
+	list := func(ctx context.Context, c *discordclient.Client) error {
+		_, err := c.ListChannelWebhooks(ctx, "1")
+		return err
+	}
+	for name, c := range map[string]struct {
+		unsent attempt
+		want   discordclient.Class
+	}{
+		"the rate limiter holds the call": {list, discordclient.ClassRateLimited},
+		"the guard refuses the call": {func(ctx context.Context, c *discordclient.Client) error {
+			return c.DeleteChannel(ctx, "1", "")
+		}, discordclient.ClassTransient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, now := newFailing(t), time.Unix(1, 0)
+			client, err := discordclient.New(discordclient.Options{
+				Token: discordclient.NewSecret("token"), APIURL: srv.URL, Now: func() time.Time { return now },
+				Guard: func() (time.Time, error) { return time.Time{}, errors.New("the lease is lost") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv.status = http.StatusTooManyRequests
+			wantClass(t, list(t.Context(), client), discordclient.ClassRateLimited)
+			srv.status = http.StatusBadGateway
+			get := func() error { _, err := client.GetChannel(t.Context(), "1"); return err }
+			for range 4 {
+				wantClass(t, get(), discordclient.ClassTransient)
+			}
+			srv.status, now = http.StatusOK, now.Add(time.Second)
+			calls := srv.calls
+			wantClass(t, c.unsent(t.Context(), client), c.want)
+			if srv.calls != calls {
+				t.Fatal("the call was sent")
+			}
+			wantClass(t, get(), discordclient.ClassNone)
+		})
+	}
 }
 
 func TestOnlyAnOutageSlowsCallsDown(t *testing.T) {

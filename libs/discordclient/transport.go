@@ -148,6 +148,7 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	}
 	ticket, wait := c.limiter.Reserve(c.limited(req.Context(), cl))
 	if wait != nil {
+		c.outage.withdraw(cl)
 		return nil, &RateLimited{Op: cl.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
 	body, err := c.ask(req, cl, ticket)

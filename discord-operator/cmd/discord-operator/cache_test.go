@@ -70,10 +70,10 @@ func TestBare(t *testing.T) {
 	}
 	forced := map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
 	for name, c := range map[string]struct{ annotations, want map[string]string }{
-		"no annotations":                      {nil, nil},
-		"an annotation of another program":    {map[string]string{"a": "b"}, nil},
-		"forced deletion":                     {map[string]string{"a": "b", v1alpha1.ForceDeleteAnnotation: "true"}, forced},
-		"a forced deletion with the value no": {map[string]string{v1alpha1.ForceDeleteAnnotation: "no"}, nil},
+		"no annotations":                                {nil, nil},
+		"an annotation of another program":              {map[string]string{"a": "b"}, nil},
+		"the force-delete annotation":                   {map[string]string{"a": "b", v1alpha1.ForceDeleteAnnotation: "true"}, forced},
+		"the force-delete annotation with the value no": {map[string]string{v1alpha1.ForceDeleteAnnotation: "no"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

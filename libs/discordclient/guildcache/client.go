@@ -32,8 +32,8 @@ type Options struct {
 	Resync time.Duration
 	// ResyncLive is the approximate period of REST reads besides Gateway events. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the longest wait for the event of an own write. If this event does not come,
-	// the guild is polled every Resync until another event comes. Default 15 s.
+	// EventTimeout is the longest wait for an event of the guild after an own write. If no event
+	// comes, the guild is polled every Resync until one comes. Default 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to cache a guild before [Client.Guild] requests it. It must not block.
 	// Default: no.

@@ -64,12 +64,12 @@ func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 	}{
 		{"the first time", func() {}, "a", true},
 		{"at once", func() {}, "a", false},
-		{"after another setting has changed", until(func() {
+		{"after the guild's name has changed", until(func() {
 			r.Discord.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.Name = "Kyoto" })
 		}, func(s *guildcache.Snapshot) bool { return s.Guild.Name == "Kyoto" }), "a", false},
-		{"after another channel has changed", overwrite(other.ID), "a", false},
+		{"after another channel's overwrites have changed", overwrite(other.ID), "a", false},
 		{"another topic", func() {}, "b", false},
-		{"after a role has changed", until(func() { role = r.Discord.AddRole(r.Guild, "Sensei", discordtest.PermAdministrator) },
+		{"after a role was created", until(func() { role = r.Discord.AddRole(r.Guild, "Sensei", discordtest.PermAdministrator) },
 			func(s *guildcache.Snapshot) bool { return roles(s) > count }), "a", true},
 		{"after the bot got a role", func() {
 			until(func() { r.Discord.GiveRole(r.Guild, r.Bot.UserID, role) }, func(s *guildcache.Snapshot) bool {

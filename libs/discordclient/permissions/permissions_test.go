@@ -164,7 +164,7 @@ func TestBaseAndIn(t *testing.T) {
 		"between roles an allow wins":         {view, []ow{{ID: "r1", Deny: view}, {ID: "r2", Allow: view}}, view},
 		"the member's overwrite comes last":   {view, []ow{{ID: "r1", Allow: view}, {ID: "m", Deny: view}}, 0},
 		"other roles do not matter":           {view, []ow{{ID: "r9", Deny: view}}, view},
-		"administrators are not bound": {permissions.Base(false, permissions.Administrator),
+		"no overwrite restricts an administrator": {permissions.Base(false, permissions.Administrator),
 			[]ow{{ID: "g", Deny: view}}, permissions.All},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,13 +23,13 @@ func TestLostRole(t *testing.T) {
 		want                                 recovery.Outcome
 		proof                                recovery.Proof
 	}{
-		"executed":                          {made: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"executed, renamed":                 {made: true, renamed: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"executed, a user made a match":     {made: true, byHand: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"executed, not logged":              {made: true, lost: true, want: recovery.Found, proof: recovery.ProofMatch},
-		"executed, deleted":                 {made: true, deleted: true, want: recovery.Absent},
-		"not executed":                      {want: recovery.Absent},
-		"not executed, a user made a match": {byHand: true, want: recovery.Absent},
+		"executed":          {made: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, renamed": {made: true, renamed: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, a user created a matching role":     {made: true, byHand: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, not logged":                         {made: true, lost: true, want: recovery.Found, proof: recovery.ProofMatch},
+		"executed, deleted":                            {made: true, deleted: true, want: recovery.Absent},
+		"not executed":                                 {want: recovery.Absent},
+		"not executed, a user created a matching role": {byHand: true, want: recovery.Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotLeading refuses a write. Do not report it: the next renewal may permit the write.
-var ErrNotLeading = errors.New("the Lease was not renewed in time, so another process may lead by now")
+var ErrNotLeading = errors.New("the Lease was not renewed in time: another process may lead now or soon")
 
 const retryPeriod = time.Second
 

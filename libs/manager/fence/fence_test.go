@@ -175,8 +175,8 @@ func TestTransport(t *testing.T) {
 		"the Lease, behind a path prefix": {http.MethodPut, "/k8s/clusters/c/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", true},
 		"a token review":                  {http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", true},
 		"an access review":                {http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", true},
-		"an object of a like name":        {http.MethodPost, "/api/v1/namespaces/coordination.k8s.io/secrets", false},
-		"a group with a like ending":      {http.MethodPost, "/apis/x.coordination.k8s.io/v1/leases", false},
+		"a Secret in a namespace named coordination.k8s.io": {http.MethodPost, "/api/v1/namespaces/coordination.k8s.io/secrets", false},
+		"the API group x.coordination.k8s.io":               {http.MethodPost, "/apis/x.coordination.k8s.io/v1/leases", false},
 	}
 	for name, c := range cases {
 		for _, open := range []bool{true, false} {

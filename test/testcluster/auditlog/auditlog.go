@@ -5,11 +5,15 @@ package auditlog
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 )
+
+// eventStart begins each line. It occurs nowhere else: inside a string, its quotes are escaped.
+var eventStart = []byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1",`)
 
 // Log is an open audit log. It is not safe for concurrent use.
 type Log struct {
@@ -30,7 +34,7 @@ func Open(path string) (*Log, error) {
 // Each calls f with every line completed since the last call of Each, until f fails. A line is an
 // audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends the
 // response, possibly after other clients see the change. A killed API server may leave half a line,
-// which f gets together with the next line.
+// to which the next API server appends. Each omits the half line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')
@@ -41,7 +45,7 @@ func (l *Log) Each(f func(line []byte) error) error {
 		if err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
-		err = f(l.partial)
+		err = f(l.partial[max(bytes.LastIndex(l.partial, eventStart), 0):])
 		l.partial = l.partial[:0]
 		if err != nil {
 			return fmt.Errorf("audit log: %w", err)

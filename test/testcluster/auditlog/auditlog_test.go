@@ -23,7 +23,7 @@ func TestReaderFollowsAGrowingLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	stop := errors.New("enough")
+	stop, event := errors.New("enough"), `{"kind":"Event","apiVersion":"audit.k8s.io/v1",`
 	for _, step := range []struct {
 		write string
 		stop  string
@@ -36,6 +36,9 @@ func TestReaderFollowsAGrowingLog(t *testing.T) {
 		{write: "\nfour\nfive\n", stop: "four\n", want: []string{"\n", "four\n"}},
 		{write: "six", want: []string{"five\n"}},
 		{write: "\n", want: []string{"six\n"}},
+		{write: event + `"level":"Meta` + event + `"verb":"get"}` + "\n", want: []string{event + `"verb":"get"}` + "\n"}},
+		{write: `{"kind":"Ev`},
+		{write: event + `"verb":"list"}` + "\n", want: []string{event + `"verb":"list"}` + "\n"}},
 	} {
 		if _, err := file.WriteString(step.write); err != nil {
 			t.Fatal(err)

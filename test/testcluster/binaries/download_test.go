@@ -124,7 +124,7 @@ func TestDownload(t *testing.T) {
 			answer: whole(content), part: bytes.Repeat([]byte("x"), halfway), fails: "wrong SHA-256",
 			ranges: []string{fromHalfway},
 		},
-		"server sends another range": {
+		"server sends another range than requested": {
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Range", "bytes 7-9/10")
 				w.WriteHeader(http.StatusPartialContent)

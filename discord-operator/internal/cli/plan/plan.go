@@ -112,10 +112,9 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.before, "before", "",
 		"`file` or folder with the manifests that are applied now, such as those of the target branch of a pull request, "+
 			"or the output of kubectl get discord -A -o yaml. The plan then shows a deletion for each object that is no "+
-			"longer in -f, and a creation for each new object. Without --before, the plan shows no deletion, and cannot tell "+
-			"new objects from applied ones: it assumes that an object without spec.adopt has the resource with its spec.name "+
-			"on Discord, and shows a creation only if there is none. But if such an object is new, the operator always creates "+
-			"a resource")
+			"longer in -f, and a creation for each new object. Without --before, the plan shows no deletion, and assumes that "+
+			"each object was already applied: if a resource on Discord has the object's spec.name, the plan shows no "+
+			"creation. But for an object that was never applied and has no spec.adopt, the operator creates a new resource")
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests without metadata.namespace")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")

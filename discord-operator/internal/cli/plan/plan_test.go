@@ -199,7 +199,7 @@ func TestPlan(t *testing.T) {
 			object("DiscordChannel", "chat", inServer+"name: general, topic: x, managementPolicy: Observe"), same: true,
 			want: []string{"o DiscordServer default/jujutsu (observed)", `    name: "Jujutsu High" -> "Renamed"`,
 				"o DiscordChannel default/chat (observed)", `    topic: "" -> "x"`}},
-		"observed, and managed by another object": {is: theServer + object("DiscordChannel", "chat", inServer+`name: talk, adopt: {id: "$CHAT"}`) +
+		"a channel that one object manages and another observes": {is: theServer + object("DiscordChannel", "chat", inServer+`name: talk, adopt: {id: "$CHAT"}`) +
 			object("DiscordChannel", "watch", inServer+`name: general, topic: x, adopt: {id: "$CHAT"}, managementPolicy: Observe`),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`,
 				"o DiscordChannel default/watch (observed)", `    topic: "" -> "x"`}},
@@ -211,9 +211,9 @@ func TestPlan(t *testing.T) {
 				`    systemChannelRef: none -> "general"`}},
 		"a new icon": {is: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: 12345 -> " + pictureHash(1)}},
-		"an applied icon":               {is: withIcon + picture(1), was: withIcon + picture(1)},
-		"an icon without a manifest":    {is: withIcon},
-		"an icon that the status names": {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
+		"an applied icon":                         {is: withIcon + picture(1), was: withIcon + picture(1)},
+		"an icon whose ConfigMap has no manifest": {is: withIcon},
+		"an icon that the status names":           {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
 		"a changed icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
 		"an invalid icon": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
@@ -244,7 +244,7 @@ func TestPlan(t *testing.T) {
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
 		"another namespace's role with spec.adopt": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
-		"another namespace's role exceeds its bounds": {
+		"another namespace's role exceeds the ceiling and is too high": {
 			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
 			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
 		"another namespace's role with policy Retain": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
@@ -618,7 +618,7 @@ func TestPlanOfRemovals(t *testing.T) {
 			is: object("DiscordChannel", "talk", inServer+`name: general, adopt: {id: "$CHAT"}`), want: map[string]string{}},
 		"the rules channel of a community": {community: true, was: object("DiscordChannel", "rules", inServer+"name: general"), is: theServer,
 			want: map[string]string{"rules": "^DeletionFailed: .*Name another DiscordChannel in spec.rulesChannelRef of DiscordServer jujutsu"}},
-		"the rules channel of a community, and its server": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
+		"the rules channel and the DiscordServer of a community": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
 			is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`), want: map[string]string{
 				"rules": "^DeletionFailed: .*Choose another channel for this purpose, or disable Community"}},
 		"the rules channel, replaced by another": {community: true,
@@ -665,7 +665,7 @@ func TestPlanOfAConflict(t *testing.T) {
 		"another object adopts the channel": {is: theServer + wants + has,
 			want: "but DiscordChannel default/has manages this channel. Name another channel in spec.adopt. Or remove spec.adopt.*Observe"},
 		"an object of another namespace adopts the channel": {is: shared + elsewhere + has, want: "but DiscordChannel default/has manages this channel", not: "Observe"},
-		"another object has the same status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
+		"another object's status has the same id": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
 			want: "Remove the status from the manifest of this object"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,12 +21,12 @@ func TestStateOfAnUnreadObject(t *testing.T) {
 		finalizer                string
 		want                     Health
 	}{
-		"created a second ago":                        {before(time.Second), nil, nil, "", Ready},
-		"edited a second ago":                         {before(time.Hour), before(time.Second), nil, "", Ready},
-		"edited long ago":                             {before(time.Hour), before(10 * time.Minute), nil, "", Unknown},
-		"deleted a second ago":                        {before(time.Hour), before(10 * time.Minute), before(time.Second), v1alpha1.CleanupFinalizer, Deleting},
-		"deleted long ago":                            {before(time.Hour), nil, before(10 * time.Minute), v1alpha1.CleanupFinalizer, Unknown},
-		"deleted, but for another client's finalizer": {before(time.Hour), nil, before(10 * time.Minute), "example.com/x", Deleting},
+		"created a second ago": {before(time.Second), nil, nil, "", Ready},
+		"edited a second ago":  {before(time.Hour), before(time.Second), nil, "", Ready},
+		"edited long ago":      {before(time.Hour), before(10 * time.Minute), nil, "", Unknown},
+		"deleted a second ago": {before(time.Hour), before(10 * time.Minute), before(time.Second), v1alpha1.CleanupFinalizer, Deleting},
+		"deleted long ago":     {before(time.Hour), nil, before(10 * time.Minute), v1alpha1.CleanupFinalizer, Unknown},
+		"deleted long ago, only another client's finalizer is left": {before(time.Hour), nil, before(10 * time.Minute), "example.com/x", Deleting},
 	} {
 		o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
 			Name: "alerts", Generation: 2, CreationTimestamp: *c.created, DeletionTimestamp: c.deleted,

@@ -396,6 +396,7 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		policy   v1alpha1.DeletionPolicy
 		disabled bool
 		going    bool // whether the server is being deleted
+		observed bool // whether the operator only observes the server
 		by       string
 		want     string // part of the message; empty if the plan deletes the channel
 	}{
@@ -404,6 +405,7 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		"the updates channel":                            {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
 		"the rules channel, object in another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
 		"the rules channel, server being deleted":        {channel: "rules", by: "ns", going: true, want: "Choose another channel for this purpose, or disable Community in the server's settings"},
+		"the rules channel, server only observed":        {channel: "rules", by: "ns", observed: true, want: "Choose another channel for this purpose, or disable Community in the server's settings"},
 		"another channel":                                {channel: "chat", by: "ns"},
 		"the rules channel, Community disabled":          {channel: "rules", by: "ns", disabled: true},
 		"the rules channel, policy Retain":               {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
@@ -425,6 +427,9 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 			state.Guild.Server = &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "main"}}
 			if state.Guild.By = c.by; c.going {
 				state.Guild.Server.DeletionTimestamp = ptr.To(metav1.Now())
+			}
+			if c.observed {
+				state.Guild.Server.Spec.ManagementPolicy = v1alpha1.ManagementPolicyObserve
 			}
 			got := PlanDeletion(object(spec{DeletionPolicy: c.policy}), state, nil)
 			if c.want == "" {

@@ -44,14 +44,14 @@ func TestDependents(t *testing.T) {
 		channel v1alpha1.DiscordChannel
 		waits   bool
 	}{
-		"a channel with a grant":                             {"5", inGroup("ns", "", ""), true},
-		"a reference without a grant":                        {"5", inGroup("tenant", "7", ""), false},
-		"a channel in the category, the grant has ended":     {"5", inGroup("tenant", "7", "5"), true},
-		"a reference without a grant, the group is new":      {"", inGroup("tenant", "7", ""), false},
-		"a channel that is being deleted":                    {"5", inGroup("ns", "7", "5", ours, another), true},
-		"a channel whose deletion has ended":                 {"5", inGroup("ns", "7", "5", another), false},
-		"a deletion that has ended in another namespace":     {"5", inGroup("tenant", "7", "5", another), false},
-		"a channel that is being deleted before it is bound": {"5", inGroup("ns", "", "", ours), true},
+		"a channel with a grant":                               {"5", inGroup("ns", "", ""), true},
+		"a reference without a grant":                          {"5", inGroup("tenant", "7", ""), false},
+		"a channel in the category, the grant has ended":       {"5", inGroup("tenant", "7", "5"), true},
+		"a reference without a grant, the group is new":        {"", inGroup("tenant", "7", ""), false},
+		"a channel that is being deleted":                      {"5", inGroup("ns", "7", "5", ours, another), true},
+		"a channel whose deletion has ended":                   {"5", inGroup("ns", "7", "5", another), false},
+		"another namespace's channel whose deletion has ended": {"5", inGroup("tenant", "7", "5", another), false},
+		"a channel that is being deleted before it is bound":   {"5", inGroup("ns", "", "", ours), true},
 	} {
 		g := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g"}}
 		g.Status.GroupID = c.groupID
@@ -79,7 +79,7 @@ func TestLeavesGroup(t *testing.T) {
 		"never in a group":        {without, without, false},
 		"is being deleted":        {in, deleted, false},
 		"the deletion has ended":  {deleted, ended, true},
-		"the deletion had ended":  {ended, ended, false},
+		"the deletion had ended before the update": {ended, ended, false},
 	} {
 		if got := leavesGroup.Update(event.UpdateEvent{ObjectOld: &c.before, ObjectNew: &c.after}); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -103,7 +103,7 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 	case guild.ID: // the bot has only @everyone, which cannot be moved
 		own = "a role that you give to the bot"
 	case live.ID:
-		own = "another role of the bot"
+		own = "another role of the bot (give the bot one if it has none)"
 	}
 	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The bot cannot manage the role %[1]q, because the bot's "+
 		"highest role, %[2]q, is not above %[1]q. In the server's settings on Discord, under Roles, drag %[3]s above %[1]q.",

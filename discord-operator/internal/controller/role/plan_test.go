@@ -170,7 +170,7 @@ func TestTheAdviceForARoleThatIsTooHigh(t *testing.T) {
 		drag  string
 	}{
 		"the bot has a lower role":      {g, &discordclient.Role{ID: g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: "On call", Position: 50})}, "a role of the bot"},
-		"the role is the bot's highest": {g, &discordclient.Role{ID: own}, "another role of the bot"},
+		"the role is the bot's highest": {g, &discordclient.Role{ID: own}, "another role of the bot (give the bot one if it has none)"},
 		"the bot has only @everyone": {
 			onlyEveryone, &discordclient.Role{ID: onlyEveryone.Discord.CreateRoleByHand(onlyEveryone.ID, discordtest.Role{Name: "On call"})},
 			"a role that you give to the bot",

@@ -81,20 +81,20 @@ func TestDependents(t *testing.T) {
 		waits   bool
 		claimed bool // by another DiscordServer
 	}{
-		"no objects":                                                 {},
-		"a group":                                                    {objects{groups: group()}, true, false},
-		"a group that is being deleted":                              {objects{groups: group(ours, another)}, true, false},
-		"a group whose deletion has ended":                           {objects{groups: group(another)}, false, false},
-		"the channel of such a group":                                {objects{groups: group(another), channels: channel(in)}, true, false},
-		"a channel":                                                  {objects{channels: channel(nil)}, true, false},
-		"a channel that is being deleted":                            {objects{channels: channel(nil, ours)}, true, false},
-		"a channel whose deletion has ended":                         {objects{channels: channel(nil, another)}, false, false},
-		"ended deletions of a group and a channel":                   {objects{groups: group(another), channels: channel(in, another)}, false, false},
-		"a channel that moved, and is still in the server":           {objects{channels: moved("1", "7")}, true, false},
-		"a channel that moved to another DiscordServer of the guild": {objects{channels: moved("1", "7")}, false, true},
-		"a channel that moved, and is in another server":             {objects{channels: moved("1", "8")}, false, false},
-		"a channel that moved, and does not exist":                   {objects{channels: moved("", "7")}, false, false},
-		"a channel that moved, and whose deletion has ended":         {objects{channels: moved("1", "7", another)}, false, false},
+		"no objects":                       {},
+		"a group":                          {objects{groups: group()}, true, false},
+		"a group that is being deleted":    {objects{groups: group(ours, another)}, true, false},
+		"a group whose deletion has ended": {objects{groups: group(another)}, false, false},
+		"a channel of a group whose deletion has ended": {objects{groups: group(another), channels: channel(in)}, true, false},
+		"a channel":                                {objects{channels: channel(nil)}, true, false},
+		"a channel that is being deleted":          {objects{channels: channel(nil, ours)}, true, false},
+		"a channel whose deletion has ended":       {objects{channels: channel(nil, another)}, false, false},
+		"ended deletions of a group and a channel": {objects{groups: group(another), channels: channel(in, another)}, false, false},
+		"a channel moved to a group of another server, still in this server on Discord": {objects{channels: moved("1", "7")}, true, false},
+		"a channel moved to a group of another DiscordServer of the same guild":         {objects{channels: moved("1", "7")}, false, true},
+		"a channel moved to a group of another server, already there on Discord":        {objects{channels: moved("1", "8")}, false, false},
+		"a channel moved to a group of another server, not on Discord":                  {objects{channels: moved("", "7")}, false, false},
+		"a channel moved to a group of another server, the deletion has ended":          {objects{channels: moved("1", "7", another)}, false, false},
 		"a role":                          {objects{roles: role()}, true, false},
 		"a role that is being deleted":    {objects{roles: role(ours)}, true, false},
 		"a role whose deletion has ended": {objects{roles: role(another)}, false, false},
@@ -124,7 +124,7 @@ func TestChildChanged(t *testing.T) {
 		"a new spec":             {role("1", 1), role("1", 2), true},
 		"a new id":               {role("1", 1), role("2", 1), true},
 		"the deletion has ended": {role("1", 2, ours, another), role("1", 2, another), true},
-		"the deletion had ended": {role("1", 2, another), role("1", 2, another), false},
+		"the deletion had ended before the update": {role("1", 2, another), role("1", 2, another), false},
 	} {
 		if got := childChanged.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t", name, got)

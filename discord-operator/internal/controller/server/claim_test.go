@@ -46,18 +46,18 @@ func TestManager(t *testing.T) {
 		servers []v1alpha1.DiscordServer
 		want    types.UID
 	}{
-		"the only server":                                                     {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
-		"the older of two new servers":                                        {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
-		"the smaller UID of two servers of the same age":                      {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
-		"the managing server":                                                 {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
-		"the managing server, although it is not Ready":                       {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
-		"a new server before an older server with a bad token":                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
-		"a server in conflict before an older server with a bad token":        {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
-		"the older of two servers in conflict":                                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
-		"a server that managed the guild within lossGrace":                    {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
-		"an older server before a server that stopped managing lossGrace ago": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
-		"the managing server before an older server within lossGrace":         {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
-		"the older server, although it waits for Discord":                     {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
+		"the only server":                                                               {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
+		"the older of two new servers":                                                  {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
+		"the smaller UID of two servers of the same age":                                {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
+		"the managing server":                                                           {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
+		"the managing server, although it is not Ready":                                 {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
+		"a new server before an older server with a bad token":                          {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
+		"a server in conflict before an older server with a bad token":                  {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
+		"the older of two servers in conflict":                                          {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
+		"a server that managed the guild within lossGrace":                              {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
+		"an older server before a server that stopped managing lossGrace ago":           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
+		"the managing server before an older server that stopped managing a minute ago": {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
+		"the older server, although it waits for Discord":                               {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

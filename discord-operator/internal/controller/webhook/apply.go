@@ -69,6 +69,9 @@ func (w *Webhooks) provide(
 		if err != nil {
 			return err
 		}
+		if renamed.URL.IsZero() { // the response lacks the token
+			renamed.URL = hook.URL
+		}
 		if hook = &renamed; status.Reconciled(c) {
 			w.Status.DriftCorrected(c, "webhook.name")
 		}

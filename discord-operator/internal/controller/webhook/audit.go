@@ -133,16 +133,16 @@ func (s *State) unlisted() (all []candidate) {
 
 // knownWebhook returns the webhook that the record, the status or the Secret names. A user may have
 // edited the Secret, so a webhook that only the Secret names must be the bot's. If Discord's
-// response lacks the webhook's URL, the Secret must be intact.
+// response lacks the webhook's URL, the Secret must have the URL already.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
-	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
 		i := slices.IndexFunc(s.Hooks, func(h discordclient.Webhook) bool { return id != "" && h.ID == id })
 		if i < 0 {
 			continue
 		}
 		certain := id == s.Record.ID || id == statusID(c)
-		if hook := &s.Hooks[i]; !hook.Token.IsZero() && (certain || s.own(hook)) || certain && inSync {
+		hook := &s.Hooks[i]
+		if !hook.Token.IsZero() && (certain || s.own(hook)) || certain && secretInSync(s.Secret, id) {
 			return hook
 		}
 	}

@@ -137,7 +137,13 @@ func TestPlan(t *testing.T) {
 			s.Hooks, s.Secret = mine[:1], secretMeta("alerts-webhook", "5")
 		}, want: step{Use: "5", Exists: true}},
 		"the status names a webhook that is not the bot's, the Secret is missing": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) { s.Hooks = mine[:1] }, want: step{Create: true, Write: true}},
-		"the list may lack the webhook of a former create":                        {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
+		"the record names a webhook without URL, the Secret is of the former webhook": {asked: asked, has: has, change: func(s *State) {
+			s.Hooks, s.Record, s.Secret = mine[:1], lifecycle.Record{Known: true, ID: "5"}, secretMeta("alerts-webhook", "7")
+		}, want: step{Create: true, Write: true, Exists: true}},
+		"the record names a webhook without URL, the Secret is intact": {asked: asked, change: func(s *State) {
+			s.Hooks, s.Record, s.Secret = mine[:1], lifecycle.Record{Known: true, ID: "5"}, secretMeta("alerts-webhook", "5")
+		}, want: step{Use: "5", Exists: true}},
+		"the list may lack the webhook of a former create": {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
 		"15 webhooks":                   {asked: asked, change: func(s *State) { s.Hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
 		"15 webhooks, one of them ours": {asked: asked, change: func(s *State) { s.Hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
 		"another object owns the Secret": {asked: asked, change: func(s *State) {

@@ -42,8 +42,9 @@ type Config struct {
 	PerSecond int
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
-	// ResyncLive replaces Resync while the Gateway is connected. If no event reports the operator's
-	// own change within EventTimeout, Resync applies. 0 means the defaults of guildcache.
+	// ResyncLive replaces Resync while the Gateway is connected. If no event of the guild comes within
+	// EventTimeout after the operator's own change, Resync applies until an event comes. 0 means the
+	// defaults of guildcache.
 	ResyncLive, EventTimeout time.Duration
 	// Guard runs before each mutating call. An error stops the call; until is the call's deadline.
 	// Guard may be nil.

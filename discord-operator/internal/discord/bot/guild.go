@@ -310,7 +310,7 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 		return nil
 	}
 	other := "Choose another channel for this purpose, or disable Community in the server's settings on Discord."
-	if g.Server.DeletionTimestamp.IsZero() {
+	if g.Server.DeletionTimestamp.IsZero() && g.Server.GetManagementPolicy() != v1alpha1.ManagementPolicyObserve {
 		other = "Name another DiscordChannel in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By) +
 			", or remove spec." + field + " and spec.community there, and disable Community in the server's settings on Discord."
 	}

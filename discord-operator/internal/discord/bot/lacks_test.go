@@ -23,12 +23,12 @@ func TestLacks(t *testing.T) {
 		inviteURL string
 		want      string // end of the message; empty for no issue
 	}{
-		"nothing missing":                           {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
-		"the link adds the lacking permission":      {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
-		"the link no longer asks for Administrator": {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
-		"no invite link is known":                   {permissions.MoveMembers, "", "Give it to a role of the bot."},
-		"the bot lacks Administrator":               {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot."},
-		"the invite link is invalid":                {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot."},
+		"nothing missing": {permissions.ViewChannel | permissions.ManageChannels, "https://x?permissions=8192", ""},
+		"the link adds the permission that the bot lacks": {permissions.MoveMembers, "https://x?permissions=536870912", "again: https://x?permissions=553649152"},
+		"the link no longer asks for Administrator":       {permissions.MoveMembers, "https://x?permissions=8", "again: https://x?permissions=16778240"},
+		"no invite link is known":                         {permissions.MoveMembers, "", "Give it to a role of the bot."},
+		"the bot lacks Administrator":                     {permissions.Administrator, "https://x?permissions=1", "Give it to a role of the bot."},
+		"the invite link is invalid":                      {permissions.MoveMembers, "https://x:y", "Give it to a role of the bot."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-const transientRetry = time.Second
+const (
+	transientRetry = time.Second
+	conflictRetry  = 30 * time.Second // no event shows that another object gives up a resource that its status lacks
+)
 
 // Kind is a kind of object with a resource on Discord.
 type Kind struct {
@@ -155,6 +158,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 			r.missing.End(id)
 			adopted := b.Adopt != nil && b.Adopt.ID == id
 			b.Guessed = !adopted && (b.guessed(id) || r.Records.Guessed(uid, id))
+			b.Adopted = record.Adopted && b.StatusID == "" // the status of the adoption was not written
 			return r.take(ctx, b, live)
 		}
 	}
@@ -234,9 +238,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 		// learn which resources other namespaces manage.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
-			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
-				"%q (%s) on Discord is already managed by %s. Delete this object; its deletion changes nothing on Discord.",
-				live.GetName(), live.GetID(), owner.nameFor(b.Object.GetNamespace()))
+			return unbound, conflict(live, owner.nameFor(b.Object.GetNamespace()))
 		}
 	}
 	if b.ForAnother, err = r.createdForAnother(ctx, b, live.GetID()); err != nil {
@@ -251,27 +253,54 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 			b.Claim(c.nameFor(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace())
 		}
 	}
-	if bound, err := r.boundToAnother(ctx, b, live.GetID()); err != nil {
+	if err := r.boundToAnother(ctx, b, live); err != nil {
 		return unbound, err
-	} else if bound {
-		return unbound, issues.Transient(transientRetry) // the cache does not show the other object's status yet
 	}
-	if !b.Recovered {
-		r.Records.Bound(uid, live.GetID())
-	} else if !r.Records.Claim(uid, live.GetID()) {
+	if !r.record(b, live.GetID()) {
 		return unbound, issues.Transient(transientRetry) // another object has just taken the resource
 	}
 	b.Live = live
 	return b, nil
 }
 
-func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (bound bool, err error) {
-	holder := r.Records.Holder(id)
+func conflict(live resource.Resource, owner string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonConflict,
+		"%q (%s) on Discord is already managed by %s. Delete this object; its deletion changes nothing on Discord.",
+		live.GetName(), live.GetID(), owner)
+}
+
+// record records the binding. It returns false if another object has taken a recovered resource.
+func (r *Resources) record(b Binding, id string) bool {
+	uid := b.Object.GetUID()
+	switch {
+	case b.Recovered:
+		return r.Records.Claim(uid, id)
+	case b.Adopted && status.Paused(b.Object): // the object adopts nothing yet, so others may adopt the resource
+	case b.Adopted && !b.ForAnother:
+		r.Records.Adopted(uid, id)
+	default:
+		r.Records.Bound(uid, id)
+	}
+	return true
+}
+
+// boundToAnother returns an issue if the resource to adopt is bound to another object whose status
+// lacks it. The issue is transient unless the operator never writes the id into that status.
+func (r *Resources) boundToAnother(ctx context.Context, b Binding, live resource.Resource) error {
+	holder := r.Records.Holder(live.GetID())
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
-		return false, nil
+		return nil
 	}
 	all, err := r.Listed(ctx, "", "", "")
-	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder && !Ended(o) }), err
+	i := slices.IndexFunc(all, func(o status.Object) bool { return o.GetUID() == holder && !Ended(o) })
+	switch {
+	case err != nil || i < 0:
+		return err
+	case status.Paused(all[i]) || !all[i].GetDeletionTimestamp().IsZero():
+		owner := claim{name: client.ObjectKeyFromObject(all[i])}
+		return conflict(live, owner.nameFor(b.Object.GetNamespace())).After(conflictRetry)
+	}
+	return issues.Transient(transientRetry) // the cache does not show the other object's status yet
 }
 
 func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,6 +256,27 @@ func TestBind(t *testing.T) {
 			}
 			return r.lookup(finalized), id
 		}, found: Binding{Guessed: true}},
+		"spec.adopt, adopted by a reconcile that could not write the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			if first, err := r.bind(t, r.lookup(adopts(id))); err != nil || !first.Adopted {
+				t.Errorf("%+v, %v", first, err)
+			}
+			return r.lookup(finalized, adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"spec.adopt, adopted before a pause, not yet in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			for _, l := range []Lookup{r.lookup(adopts(id)), r.lookup(finalized, adopts(id), paused)} {
+				if _, err := r.bind(t, l); err != nil {
+					t.Error(err)
+				}
+			}
+			return r.lookup(finalized, adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"created, not yet in the status, and later named in spec.adopt": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.resources.Records.Bound("uid", id)
+			return r.lookup(finalized, adopts(id)), id
+		}},
 		"spec.adopt names a missing channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts("123456")), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},
@@ -267,7 +289,7 @@ func TestBind(t *testing.T) {
 			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", inStatus: true}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonConflict},
-		"spec.adopt names a channel that a younger object's spec.adopt names": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel, and so does a younger object's spec.adopt": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
 			return r.lookup(adopts(id)), id
@@ -427,6 +449,46 @@ func TestBind(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.found, got); diff != "" || id != want {
 				t.Errorf("channel %q, want %q; %s", id, want, diff)
+			}
+		})
+	}
+}
+
+// The status of a paused object never shows a channel that only the records name, so an object that
+// adopts this channel must not wait for the status.
+func TestAdoptionBesideAPausedObject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first  []func(*Lookup) // the paused object's former reconciles
+		reason string
+	}{
+		"the paused object has adopted nothing": {},
+		"the paused object adopted the channel before the pause": {
+			first: []func(*Lookup){func(*Lookup) {}}, reason: v1alpha1.ReasonConflict,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			id := r.make(t, "old", "").ID
+			elsewhere := func(l *Lookup) { l.Object.SetUID("other"); l.Object.SetNamespace("elsewhere") }
+			held := r.lookup(adopts(id), elsewhere, paused)
+			mine := r.lookup(adopts(id))
+			r.resources.Cache = channels{items: []v1alpha1.DiscordChannel{
+				*held.Object.(*v1alpha1.DiscordChannel), *mine.Object.(*v1alpha1.DiscordChannel),
+			}}
+			for _, change := range append(c.first, paused) {
+				if _, err := r.bind(t, r.lookup(adopts(id), elsewhere, change)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := r.bind(t, mine)
+			if reasonOf(err) != c.reason || (got.Live != nil) != (c.reason == "") {
+				t.Fatalf("%+v, %v, want the reason %q", got, err, c.reason)
+			}
+			issue, _ := errors.AsType[*conditions.Issue](err)
+			if issue != nil && (issue.RequeueAfter == 0 || strings.Contains(issue.Message, "elsewhere")) {
+				t.Errorf("%+v", issue)
 			}
 		})
 	}

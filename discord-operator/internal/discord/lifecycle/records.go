@@ -34,6 +34,7 @@ type Records struct {
 type Record struct {
 	Known       bool      // whether the object has no resources except ID and the one in its status
 	ID          string    // id of the bound resource; the cached status may lack it
+	Adopted     bool      // whether spec.adopt named ID when ID was bound; the status may lack this too
 	LastAttempt time.Time // latest time of a possible create, if not Known
 }
 
@@ -91,6 +92,12 @@ func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
 // Bound records that the object has the resource id, and no other except the one in its status.
 func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: true, ID: id}) }
+
+// Adopted is like Bound for a resource that the object adopts. Until the status has the id, later
+// reconciles adopt the resource again, so that a failed write of the status does not lose this fact.
+func (r *Records) Adopted(uid types.UID, id string) {
+	r.put(uid, Record{Known: true, ID: id, Adopted: true})
+}
 
 // Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }

@@ -13,7 +13,8 @@ import (
 
 // NoRetention returns refused; nil if the resource is adopted, bound without proof, or missing.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
-	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
+	i, record := r.Kind.Identity(o), r.Records.Of(o.GetUID())
+	if i.Adopted || record.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
 	}
 	return refused

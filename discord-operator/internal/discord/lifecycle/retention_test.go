@@ -48,6 +48,26 @@ func TestNoRetention(t *testing.T) {
 	}
 }
 
+func TestNoRetentionBeforeTheStatusHasTheID(t *testing.T) {
+	t.Parallel()
+	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")
+	for name, c := range map[string]struct {
+		record func(*Records)
+		want   bool
+	}{
+		"created": {func(r *Records) { r.Bound("uid", "7") }, true},
+		"adopted": {func(r *Records) { r.Adopted("uid", "7") }, false},
+	} {
+		o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
+		o.Spec.Adopt = &v1alpha1.Adoption{ID: "7"}
+		r := resourcesOf(aChannel, clocktesting.NewFakePassiveClock(time.Now()), nil)
+		c.record(r.Records)
+		if got := r.NoRetention(o, refused); (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestIsAdopted(t *testing.T) {
 	t.Parallel()
 	of := func(id string) Results { return Results{Live: &discordclient.Channel{ID: id}} }
@@ -106,17 +126,17 @@ func TestAdoptionFromAnotherObject(t *testing.T) {
 		other  []change // nil for no other object
 		want   bool     // whether the object reports the channel as adopted
 	}{
-		"a channel of no object":                          {object: []func(*Lookup){foreign}, want: true},
-		"created for an object that released it":          {object: []func(*Lookup){foreign}, other: []change{released}},
-		"created for an object of another namespace":      {object: []func(*Lookup){foreign}, other: []change{released, elsewhere}},
-		"created for an object that is being deleted":     {object: []func(*Lookup){foreign}, other: []change{released, deleted}},
-		"created for an object that still manages it":     {object: []func(*Lookup){foreign, observes}, other: []change{}},
-		"adopted by an object that released it":           {object: []func(*Lookup){foreign}, other: []change{released, adopted}, want: true},
-		"bound without proof of its create":               {object: []func(*Lookup){foreign}, other: []change{released, guessed}, want: true},
-		"created for an object whose deletion has ended":  {object: []func(*Lookup){foreign}, other: []change{released, ended}, want: true},
-		"only named in another object's spec":             {object: []func(*Lookup){foreign}, other: []change{released, onlySpec}, want: true},
-		"created for an object in the server's namespace": {object: []func(*Lookup){foreign}, other: []change{released, ofServer}, want: true},
-		"adopted in the namespace of the server":          {other: []change{released, elsewhere}, want: true},
+		"a channel of no object":                                                    {object: []func(*Lookup){foreign}, want: true},
+		"created for an object that released it":                                    {object: []func(*Lookup){foreign}, other: []change{released}},
+		"created for an object of another namespace":                                {object: []func(*Lookup){foreign}, other: []change{released, elsewhere}},
+		"created for an object that is being deleted":                               {object: []func(*Lookup){foreign}, other: []change{released, deleted}},
+		"created for an object that still manages it":                               {object: []func(*Lookup){foreign, observes}, other: []change{}},
+		"adopted by an object that released it":                                     {object: []func(*Lookup){foreign}, other: []change{released, adopted}, want: true},
+		"bound without proof of its create":                                         {object: []func(*Lookup){foreign}, other: []change{released, guessed}, want: true},
+		"created for an object whose deletion has ended":                            {object: []func(*Lookup){foreign}, other: []change{released, ended}, want: true},
+		"only named in another object's spec":                                       {object: []func(*Lookup){foreign}, other: []change{released, onlySpec}, want: true},
+		"created for an object in the server's namespace":                           {object: []func(*Lookup){foreign}, other: []change{released, ofServer}, want: true},
+		"created for another namespace's object, adopted in the server's namespace": {other: []change{released, elsewhere}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,14 +29,14 @@ func TestRoleBound(t *testing.T) {
 		before, after *v1alpha1.DiscordRole
 		want          bool
 	}{
-		"not created, is being deleted":      {role("", 0), deleted(role("", 0)), true},
-		"not created, was deleted before":    {deleted(role("", 0)), deleted(role("", 0)), false},
-		"created, is being deleted":          {role("1", 4), deleted(role("1", 4)), false},
-		"created on Discord":                 {role("", 0), role("1", 4), true},
-		"created again":                      {role("1", 4), role("2", 4), true},
-		"not created, with its first status": {role("", 0), role("", 4), true},
-		"still not created":                  {role("", 4), role("", 4), false},
-		"no relevant change":                 {role("1", 4), role("1", 4), false},
+		"not created, is being deleted":          {role("", 0), deleted(role("", 0)), true},
+		"not created, was being deleted already": {deleted(role("", 0)), deleted(role("", 0)), false},
+		"created, is being deleted":              {role("1", 4), deleted(role("1", 4)), false},
+		"created on Discord":                     {role("", 0), role("1", 4), true},
+		"created again":                          {role("1", 4), role("2", 4), true},
+		"not created, with its first status":     {role("", 0), role("", 4), true},
+		"still not created":                      {role("", 4), role("", 4), false},
+		"no relevant change":                     {role("1", 4), role("1", 4), false},
 	} {
 		if got := RoleBound.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -107,16 +107,16 @@ func TestReleased(t *testing.T) {
 		before, after *v1alpha1.DiscordChannel
 		want          bool
 	}{
-		"unchanged":                                   {channel("1", false), channel("1", false), false},
-		"created on Discord":                          {channel("", false), channel("1", false), false},
-		"another channel":                             {channel("1", false), channel("2", false), true},
-		"now only observed":                           {channel("1", false), channel("1", true), true},
-		"managed again":                               {channel("1", true), channel("1", false), false},
-		"is being deleted":                            {channel("1", false), channel("1", false, ours, another), false},
-		"the deletion has ended":                      {channel("1", false, ours, another), channel("1", false, another), true},
-		"the deletion has ended, without an id":       {channel("", false, ours, another), channel("", false, another), true},
-		"the deletion had ended":                      {channel("1", false, another, another), channel("1", false, another), false},
-		"deleted without our finalizer, which counts": {channel("1", false), channel("1", false, another), true},
+		"unchanged":                {channel("1", false), channel("1", false), false},
+		"created on Discord":       {channel("", false), channel("1", false), false},
+		"bound to another channel": {channel("1", false), channel("2", false), true},
+		"now only observed":        {channel("1", false), channel("1", true), true},
+		"managed again":            {channel("1", true), channel("1", false), false},
+		"is being deleted":         {channel("1", false), channel("1", false, ours, another), false},
+		"the deletion has ended":   {channel("1", false, ours, another), channel("1", false, another), true},
+		"the deletion of an object without an id has ended":        {channel("", false, ours, another), channel("", false, another), true},
+		"the deletion had ended before the update":                 {channel("1", false, another, another), channel("1", false, another), false},
+		"deleted without our finalizer, so the deletion has ended": {channel("1", false), channel("1", false, another), true},
 	} {
 		if got := r.Released().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -81,16 +81,16 @@ func TestUses(t *testing.T) {
 		via, by Namespace
 		want    bool
 	}{
-		"an unshared server":                                     {same, nil, teamA, teamA, false},
-		"a shared server":                                        {all, nil, teamA, teamA, true},
-		"a shared group in the server's namespace":               {same, in("platform", all), platform, teamA, true},
-		"an unshared group in the server's namespace":            {all, in("platform", same), platform, teamA, false},
-		"a group in the user's own namespace":                    {yes, in("team-a", same), teamA, teamA, true},
-		"a group in the user's own namespace, no longer allowed": {same, in("team-a", same), teamA, teamA, false},
-		"a group of another tenant, both allowed":                {all, in("team-a", all), teamA, teamB, true},
-		"a group cannot pass on its grant":                       {yes, in("team-a", all), teamA, teamB, false},
-		"a group whose namespace is no longer allowed":           {same, in("team-a", all), teamA, platform, false},
-		"the server's own namespace, through a tenant's group":   {yes, in("team-a", all), teamA, platform, true},
+		"an unshared server":                                                    {same, nil, teamA, teamA, false},
+		"a shared server":                                                       {all, nil, teamA, teamA, true},
+		"a shared group in the server's namespace":                              {same, in("platform", all), platform, teamA, true},
+		"an unshared group in the server's namespace":                           {all, in("platform", same), platform, teamA, false},
+		"a group in the user's own namespace":                                   {yes, in("team-a", same), teamA, teamA, true},
+		"a group in the user's own namespace, which is not allowed":             {same, in("team-a", same), teamA, teamA, false},
+		"another tenant's group, the server and the group allow all namespaces": {all, in("team-a", all), teamA, teamB, true},
+		"a group cannot pass on its grant":                                      {yes, in("team-a", all), teamA, teamB, false},
+		"a group whose namespace is no longer allowed":                          {same, in("team-a", all), teamA, platform, false},
+		"the server's own namespace, through a tenant's group":                  {yes, in("team-a", all), teamA, platform, true},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
 			Spec: v1alpha1.DiscordServerSpec{AllowedNamespaces: c.server}}
@@ -224,10 +224,10 @@ func TestReferencesRevealNothing(t *testing.T) {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "roles"} {
 		var messages []string
 		for name, r := range map[string]*Reader{
-			"missing":                 NewReader(objects{}, nil, false),
-			"not shared":              NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": same}}, nil, false),
-			"selected, labels unread": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, false),
-			"shared and unwatched":    NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"team-a"}, true),
+			"missing":                           NewReader(objects{}, nil, false),
+			"not shared":                        NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": same}}, nil, false),
+			"selected, labels unread":           NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, false),
+			"shared, in an unwatched namespace": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"team-a"}, true),
 		} {
 			refused := Refused(read(r, kind, "platform"))
 			if refused == nil {
@@ -261,11 +261,11 @@ func TestRefusedNamesTheNamespacesThatNeedTheGrant(t *testing.T) {
 		return reference{"DiscordServer", types.NamespacedName{Namespace: "platform", Name: "company"}, fieldNamespaces, via}
 	}
 	for name, c := range map[string]struct{ via, by, want string }{
-		"no group":                           {"", "team-a", "the namespace team-a"},
-		"a group of the own namespace":       {"team-a", "team-a", "the namespace team-a"},
-		"a group of the server's namespace":  {"platform", "team-a", "the namespace team-a"},
-		"a group of another tenant":          {"team-b", "team-a", "both namespaces, team-b and team-a"},
-		"the server's namespace, by a group": {"team-b", "platform", "the namespace team-b"},
+		"no group":                                         {"", "team-a", "the namespace team-a"},
+		"a group of the own namespace":                     {"team-a", "team-a", "the namespace team-a"},
+		"a group of the server's namespace":                {"platform", "team-a", "the namespace team-a"},
+		"a group of another tenant":                        {"team-b", "team-a", "both namespaces, team-b and team-a"},
+		"the server's namespace, through a tenant's group": {"team-b", "platform", "the namespace team-b"},
 	} {
 		want := "DiscordServer platform/company does not exist, or its spec.allowedNamespaces does not allow " + c.want + ". "
 		if got := refused(to(c.via), c.by).Message; !strings.HasPrefix(got, want) {

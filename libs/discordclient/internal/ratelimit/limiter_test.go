@@ -485,7 +485,7 @@ func TestPlacesExpire(t *testing.T) {
 	other := remove("1")
 	other.Caller = "other"
 	if _, wait = l.Reserve(other); wait != nil {
-		t.Errorf("after no caller has come back, a call has to wait %v", wait)
+		t.Errorf("all reservations have expired, but a call has to wait %v", wait)
 	}
 }
 

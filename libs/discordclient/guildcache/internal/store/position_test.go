@@ -42,10 +42,10 @@ func TestAnswersWithoutPosition(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*testing.T, *Store){
-		"of an edit":      edit,
-		"of an event":     func(t *testing.T, st *Store) { st.receive(t, "CHANNEL_UPDATE", edited) },
-		"of an own event": func(t *testing.T, st *Store) { edit(t, st); st.receive(t, "CHANNEL_UPDATE", edited) },
-		"of an own event that comes twice": func(t *testing.T, st *Store) {
+		"of an edit":                  edit,
+		"of an event":                 func(t *testing.T, st *Store) { st.receive(t, "CHANNEL_UPDATE", edited) },
+		"of the event of an own edit": func(t *testing.T, st *Store) { edit(t, st); st.receive(t, "CHANNEL_UPDATE", edited) },
+		"of the event of an own edit, sent twice": func(t *testing.T, st *Store) {
 			edit(t, st)
 			st.receive(t, "CHANNEL_UPDATE", edited)
 			st.receive(t, "CHANNEL_UPDATE", edited)
