@@ -39,7 +39,7 @@ func Check(table string, graph Graph) (violations []string) {
 					name, imported, row.text)
 			}
 			if ships(name) && !ships(imported) {
-				add("%s ships and imports %s, which does not: move what both need to libs", name, imported)
+				add("%s ships and imports %s, which does not ship: move the code that both need to libs", name, imported)
 			}
 		}
 	}

@@ -155,14 +155,14 @@ dojo/internal/{worktest,specs}: ./environment
 			table:  replaces("./postgres/cnpg ./workload:", "./postgres/cnpg ./workload: test/environment"),
 			change: imports("dojo/internal/workload", "test/environment"),
 			want: []string{
-				"dojo/internal/workload ships and imports test/environment, which does not: move what both need to libs",
+				"dojo/internal/workload ships and imports test/environment, which does not ship: move the code that both need to libs",
 			},
 		},
 		"shipped code imports a test helper, and the table allows it": {
 			table:  replaces("./postgres/cnpg ./workload:", "./postgres/cnpg ./workload: ./worktest"),
 			change: imports("dojo/internal/workload", "dojo/internal/worktest"),
 			want: []string{
-				"dojo/internal/workload ships and imports dojo/internal/worktest, which does not: move what both need to libs",
+				"dojo/internal/workload ships and imports dojo/internal/worktest, which does not ship: move the code that both need to libs",
 			},
 		},
 		"a new package": {

@@ -276,7 +276,7 @@ func TestCallsPerReading(t *testing.T) {
 	}{
 		"nothing":                           {},
 		"two lists of channels are too few": {routes: []string{guild, list, roles, guild, list, roles}},
-		"the first and the last reading are cut": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
+		"the first and the last reading lack calls": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
 			complete: true},
 		"the first call lists the channels": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,
 			complete: true},

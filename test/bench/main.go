@@ -104,7 +104,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat each short measurement, 1 or more")
 	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; the figures are medians with spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
-		"comma-separated `scenarios` to run; the scenarios that they need run, too (default all): "+
+		"comma-separated `scenarios` to run, together with the scenarios that these require (default all): "+
 			strings.Join(scenarios, ", "))
 	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
 		"also profile the API server in the scenarios load and direct; this costs some percent of its CPU time")

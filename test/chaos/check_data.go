@@ -167,7 +167,7 @@ func (w *dataWorld) missing(row acknowledged) string {
 	d := find(w.dojos, row.name)
 	if deleted, final := w.deletedWithData(row); deleted {
 		if cluster == nil && final && !w.inBackup(row, row.name+"-db-final-") {
-			return "it was dropped without the final backup that was asked for"
+			return "the database was dropped without the final backup that was asked for"
 		}
 		return ""
 	}
@@ -177,7 +177,7 @@ func (w *dataWorld) missing(row acknowledged) string {
 	case d == nil || d.BackupPolicy() == nil || d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] != "":
 		return "" // a user asked for an upgrade without a backup, and the upgrade failed
 	case !w.inBackup(row, namedBackups(d)...):
-		return fmt.Sprintf("Postgres does not start, and the Backups %v do not have it", namedBackups(d))
+		return fmt.Sprintf("Postgres does not start, and the Backups %v do not have the row", namedBackups(d))
 	}
 	return ""
 }

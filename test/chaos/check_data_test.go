@@ -70,7 +70,7 @@ func TestDataChecks(t *testing.T) {
 		"a Dojo is deleted with its data after a final backup": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},
 		"a Dojo is deleted with its data without the final backup": {func(w *dataWorld, k *rowsOf) { deleteWithData(w); k.restorable = nil },
 			"dropped without the final backup"},
-		"only an earlier Dojo of this name asked for a final backup": {func(w *dataWorld, k *rowsOf) {
+		"a deleted Dojo asked for no final backup, but a former Dojo of the same name did": {func(w *dataWorld, k *rowsOf) {
 			deleteWithData(w)
 			earlier := w.gone[dojoUID].(*corev1api.Dojo).DeepCopy()
 			earlier.UID, earlier.CreationTimestamp = "earlier", metav1.NewTime(earlier.CreationTimestamp.Add(-time.Minute))
@@ -103,7 +103,7 @@ func TestDataChecks(t *testing.T) {
 		"an upgrade has failed, and no Backup has the row": {func(w *dataWorld, k *rowsOf) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)
-		}, "do not have it"},
+		}, "do not have the row"},
 		"an upgrade without a backup has failed": {func(w *dataWorld, k *rowsOf) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)

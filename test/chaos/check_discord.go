@@ -145,11 +145,11 @@ func checkLosses(w *world) (wrong violations) {
 		}
 		if h := holders[made[e.TargetID]]; h.Object != nil && h.GetDeletionTimestamp() == nil {
 			wrong.add("no channel or role is lost", id(h.Object),
-				"the operator deleted its resource %s, but not the object", e.TargetID)
+				"the operator deleted its resource %s, although nobody has deleted the object", e.TargetID)
 		}
 		if role, ok := w.gone[made[e.TargetID]].(*v1alpha1.DiscordRole); ok &&
 			role.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
-			wrong.add("no channel or role is lost", id(role), "its %s was deleted, and not retained", e.TargetID)
+			wrong.add("no channel or role is lost", id(role), "its role %s was deleted, and not retained", e.TargetID)
 		}
 	}
 	return wrong
@@ -291,7 +291,8 @@ func checkOrder(w *world) (wrong violations) {
 			continue
 		}
 		if rank < last[siblings] {
-			wrong.add("siblings stand in order", "#"+c.Name, "position %d below %d", rank, last[siblings])
+			wrong.add("siblings stand in order", "#"+c.Name, "spec.position %d stands below spec.position %d",
+				rank, last[siblings])
 		}
 		last[siblings] = max(last[siblings], rank)
 	}
@@ -321,7 +322,7 @@ func checkOrphans(w *world) (wrong violations) {
 			// The response to the create was lost. While the object is being deleted, the operator
 			// looks for this resource only after all dependents are gone.
 		case holders[uid].Object != nil:
-			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
+			wrong.add("no orphan", where, "made for %s, whose status has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
 			wrong.add("no orphan", where, "made for an object that is unknown: %s", uid)
 		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain && !holderOf(w.gone[uid]).matched &&

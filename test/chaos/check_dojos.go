@@ -56,7 +56,7 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 	} else {
 		all = append(all, differ("replicas of the Deployment", replicas, *deployment.Spec.Replicas)...)
 		all = append(all, differ("ready replicas", replicas, deployment.Status.ReadyReplicas)...)
-		all = append(all, differ("owner of the Deployment", true, metav1.IsControlledBy(deployment, d))...)
+		all = append(all, differ("the Dojo's ownership of the Deployment", true, metav1.IsControlledBy(deployment, d))...)
 		all = append(all, differ("title in the environment", d.Spec.Title, variable(deployment, "DOJO_TITLE"))...)
 		all = append(all, differ("label of the Deployment", "dojo-operator",
 			deployment.Labels["app.kubernetes.io/managed-by"])...)
@@ -64,7 +64,7 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 	if service := find(w.services, d.Name); service == nil {
 		all = append(all, "there is no Service")
 	} else {
-		all = append(all, differ("owner of the Service", true, metav1.IsControlledBy(service, d))...)
+		all = append(all, differ("the Dojo's ownership of the Service", true, metav1.IsControlledBy(service, d))...)
 		all = append(all, differ("type of the Service", corev1.ServiceTypeClusterIP, service.Spec.Type)...)
 	}
 	return append(all, differ("PodDisruptionBudget", replicas > 1,

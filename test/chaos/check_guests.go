@@ -135,7 +135,7 @@ func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) 
 			target = changedRole(e)
 		}
 		if made[target] == "" {
-			wrong.add(grantInvariant, target, "it was changed for the guest: %d, %s", e.Action, e.Reason)
+			wrong.add(grantInvariant, target, "it was changed for the guest: action %d, %s", e.Action, e.Reason)
 		}
 	}
 	return wrong

@@ -45,14 +45,15 @@ func checkVersion(o client.Object) (wrong violations) {
 	}
 	ahead := func(what string, n int64) {
 		if n > o.GetGeneration() {
-			wrong.add("observedGeneration is never ahead", where, "%d in %s, of generation %d", n, what, o.GetGeneration())
+			wrong.add("observedGeneration is never ahead", where, "%d in %s, but the generation is %d",
+				n, what, o.GetGeneration())
 		}
 	}
 	ahead("the status", observed)
 	for _, c := range conds {
 		ahead(c.Type, c.ObservedGeneration)
 		if c.Reason == "" || c.LastTransitionTime.IsZero() {
-			wrong.add("every condition has a reason", where, "%s has none, or no time", c.Type)
+			wrong.add("every condition has a reason", where, "%s has no reason, or no lastTransitionTime", c.Type)
 		}
 	}
 	return wrong
@@ -100,7 +101,8 @@ func checkStatus(o client.Object, want expectation) (wrong violations) {
 	case len(want.reasons) == 0 && ready.Status != metav1.ConditionTrue:
 		broken("it is not Ready: %s: %s", ready.Reason, ready.Message)
 	case len(want.reasons) > 0 && (ready.Status != metav1.ConditionFalse || !slices.Contains(want.reasons, ready.Reason)):
-		broken("it should not be Ready, because of %v, and is %s: %s", want.reasons, ready.Reason, ready.Message)
+		broken("it should not be Ready, for one of the reasons %v, but its reason is %s: %s",
+			want.reasons, ready.Reason, ready.Message)
 	}
 	return wrong
 }

@@ -146,7 +146,7 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 		case owner[r.ID] != "" && !above:
 			wrong.add("no role is above the bot's", owner[r.ID], "the role %s is above", r.ID)
 		case managed && rank < last:
-			wrong.add("siblings stand in order", owner[r.ID], "position %d below %d", rank, last)
+			wrong.add("siblings stand in order", owner[r.ID], "spec.position %d stands below spec.position %d", rank, last)
 		case managed:
 			last = rank
 		}

@@ -34,7 +34,7 @@ func checkAbuser(w *world) (wrong violations) {
 			corev1api.ReasonCredentialsNotShared, corev1api.ReasonChildRefused, corev1api.ReasonChannelNotReady}})...)
 	}
 	for _, d := range w.abuse.deployments {
-		wrong.add(invariant, id(d), "its quota allows none")
+		wrong.add(invariant, id(d), "it exists, although the quota of its namespace allows no Deployment")
 	}
 	for _, s := range w.abuse.secrets {
 		wrong = append(wrong, secretOfTenant(w.abuse, s, invariant)...)
@@ -46,7 +46,7 @@ func checkAbuser(w *world) (wrong violations) {
 	}
 	for _, e := range w.guild.Audit {
 		if e.UserID == w.botID && strings.Contains(e.Reason, " "+abuser+"/") {
-			wrong.add(invariant, e.TargetID, "something on Discord was changed for it: %d, %s", e.Action, e.Reason)
+			wrong.add(invariant, e.TargetID, "it was changed on Discord for the tenant: action %d, %s", e.Action, e.Reason)
 		}
 	}
 	return wrong

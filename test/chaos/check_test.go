@@ -209,7 +209,7 @@ func TestValidWorlds(t *testing.T) {
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
 		},
-		"a webhook that no status names stays after its spec has changed": func(w *world) {
+		"a webhook that no status names stays after the spec of its channel has changed": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
 			w.abandoned = map[string]bool{"403": true}
 		},
@@ -347,7 +347,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.roles = append(w.roles, other)
 			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 1})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", otherUID))
-		}, "siblings stand in order", "position 1 below 3"},
+		}, "siblings stand in order", "spec.position 1 stands below spec.position 3"},
 		"a role is above the bot's role":  {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is above"},
 		"a role stays without its object": {func(w *world) { deleteRoleObject(w, "") }, "no orphan", "which is gone"},
 		"a role of unknown origin": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
@@ -401,7 +401,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			recreateChannel(w, true)
 			w.guild.Audit[1].UserID = botID
 		}, "no channel or role is lost", "the operator deleted its resource 299"},
-		"channels are in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
+		"channels are in the wrong order": {addMisplacedChannel, "siblings stand in order", "spec.position 1 stands below spec.position 3"},
 
 		"an unproven channel stays without its object": {func(w *world) {
 			w.guild.Audit[1].Lost = true
@@ -412,7 +412,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"an object has a second channel": {func(w *world) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
-		}, "no orphan", `which has "300"`},
+		}, "no orphan", `whose status has "300"`},
 		"a channel of unknown origin": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) },
 			"no orphan", "its creator is unknown"},
 		"an object has another object's channel": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },

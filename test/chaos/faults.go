@@ -48,7 +48,7 @@ func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 			r.freezeReplicas(ctx, (first+i)%replicas, while, random)
 		}
 	})
-	return fmt.Sprintf("replica %d of both for %s, and then the other", first+1, while), nil
+	return fmt.Sprintf("replica %d of both operators for %s, and then the other replica", first+1, while), nil
 }
 
 func (r *run) freezeReplicas(ctx context.Context, number int, while time.Duration, random *rand.Rand) {
@@ -85,7 +85,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
 			// A restart of the controllers fails while the API server is down.
-			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
+			r.journal.say("  %s could not be restarted yet: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
 	})
@@ -106,12 +106,13 @@ var callFaults = []struct {
 	name string
 	do   discordtest.Action
 }{
-	{"500 before", discordtest.FailBefore(500)}, {"500 after", discordtest.FailAfter(500)},
-	{"502 after", discordtest.FailAfter(502)},
-	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()},
-	{"no answer after", discordtest.DropAfter()},
+	{"500 before the execution", discordtest.FailBefore(500)}, {"500 after the execution", discordtest.FailAfter(500)},
+	{"502 after the execution", discordtest.FailAfter(502)},
+	{"503 before the execution", discordtest.FailBefore(503)},
+	{"no answer before the execution", discordtest.DropBefore()},
+	{"no answer after the execution", discordtest.DropAfter()},
 	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")},
-	{"garbage after", garbledSuccess()},
+	{"garbage after the execution", garbledSuccess()},
 	{"slow", discordtest.Slow(time.Second, time.Second)},
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }

@@ -68,7 +68,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0,
 		"`number` that the sequence of actions follows from, 1 or more; by default a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to run; the current round is completed")
-	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; a minute or so for 80")
+	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; 80 take about a minute")
 	flags.DurationVar(&o.roundTimeout, "round-timeout", 3*time.Minute,
 		"how long the operators may take to reconcile everything after a round, 1s or more")
 	flags.DurationVar(&o.quiet, "quiet", 5*time.Second,

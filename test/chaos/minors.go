@@ -175,8 +175,8 @@ func (w *dataWorld) checkMinors() (wrong violations) {
 			wrong.add("Automatic takes the newest minor version", id(d), "%s, and the catalog has %s", image, offered)
 		}
 		if got := newerVersion(d); got != newer {
-			wrong.add("the status names the newest minor version", id(d), "%q, and the catalog has %s after %s",
-				got, offered, image)
+			wrong.add("the status names the newest minor version", id(d), "it names %q; the Cluster has %s, and the catalog %s",
+				got, image, offered)
 		}
 	}
 	return wrong

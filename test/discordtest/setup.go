@@ -97,7 +97,8 @@ func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	}
 	r := g.Role(id)
 	if r == nil {
-		panic("discordtest: SetPermissions: member without a role; add it with permissions first")
+		panic("discordtest: SetPermissions: " + userID + " is no member with a role of its own: " +
+			"call AddMember with permissions first")
 	}
 	r.Permissions = p
 	s.discord.Emit(g, "GUILD_ROLE_UPDATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})

@@ -63,7 +63,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 			WithTimeout(8 * time.Minute).Should(HavePrefix(newer))
 		w.awaitReady(ctx, "hakone")
 		for application, name := range map[string]string{
-			"an application that retries nothing": "hakone", "one that retries": "hakone-retries",
+			"an application that retries nothing": "hakone", "an application that retries": "hakone-retries",
 		} {
 			visits, err := w.visits(ctx, name)
 			Expect(err).NotTo(HaveOccurred())

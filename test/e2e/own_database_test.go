@@ -126,9 +126,11 @@ spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {nam
 		Expect(w.addWeapon(ctx, "kyoto", "1", "Festering Life Sword")).To(Succeed())
 		Expect(w.weapons(ctx, "tokyo")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
 
-		step("try to get into Tokyo's database with Kyoto's credentials")
+		step("try to get into each database with the credentials of the other Dojo")
 		Expect(w.queryAs(ctx, "kyoto", "kyoto")).To(Equal("1"), "Kyoto should count its own weapons")
 		Expect(w.queryAs(ctx, "kyoto", "tokyo")).To(ContainSubstring("permission denied for database"))
+		Expect(w.queryAs(ctx, "tokyo", "tokyo")).To(Equal("1"), "Tokyo should count its own weapons")
+		Expect(w.queryAs(ctx, "tokyo", "kyoto")).To(ContainSubstring("permission denied for database"))
 
 		step("delete both: Tokyo with its data, Kyoto without")
 		tokyo, err := w.dojo(ctx, "tokyo")

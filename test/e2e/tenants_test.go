@@ -46,6 +46,8 @@ var _ = Describe("Two teams of the sample that share one Discord server", longes
 			t.awaitReady(ctx, t.name)
 			Eventually(ctx, t.alerts).WithTimeout(eventually).
 				Should(ContainElement("✅ Resolved: DojoDegraded · " + t.dojoName()))
+		}
+		for _, t := range both { // after the last alert of both teams
 			Eventually(ctx, t.alerts).Should(HaveEach(HaveSuffix(" · "+t.dojoName())), "no alert of the other team")
 			t.expectMentions(ctx)
 		}

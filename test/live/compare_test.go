@@ -76,7 +76,7 @@ func TestAnswerFields(t *testing.T) {
 				"user.id": "string", "user.username": "string"}},
 		"the server": {"/guilds/100000000000000001", `{"id": "100000000000000001", "name": "Private", "roles": [{"name": "Private"}]}`,
 			http.StatusOK, fields{"id": "string", "name": "string", "roles": "array"}},
-		"a list with channels of others": {"/guilds/100000000000000001/channels",
+		"a list with a channel outside the run": {"/guilds/100000000000000001/channels",
 			`[{"id": "100000000000000009", "name": "private"}, {"id": "100000000000000004", "last_pin": "2026-11-25T21:55:21.000Z"}]`,
 			http.StatusOK, fields{"[<alerts>].id": `"<alerts>"`, "[<alerts>].last_pin": `"<time>"`}},
 		"the audit log": {"/guilds/100000000000000001/audit-logs", `{"users": [{"username": "Private"}], "audit_log_entries": [

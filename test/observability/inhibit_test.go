@@ -52,8 +52,9 @@ func TestInhibitRules(t *testing.T) {
 			of(objects, "critical", "", "DiscordRole"), of(objects, "warning", "team-a", "DiscordRole"), true},
 		"an alert about many namespaces, and a warning about another kind": {
 			of(objects, "critical", "", "DiscordRole"), of(objects, "warning", "team-a", "DiscordChannel"), false},
-		"a warning with another alert name": {of(dojos, "critical", "", ""), of(objects, "warning", "team-a", ""), false},
-		"a warning as the source":           {of(dojos, "warning", "team-a", ""), of(dojos, "warning", "team-a", ""), false},
+		"an alert about many namespaces, and a warning with another alert name": {
+			of(dojos, "critical", "", ""), of(objects, "warning", "team-a", ""), false},
+		"a warning as the source": {of(dojos, "warning", "team-a", ""), of(dojos, "warning", "team-a", ""), false},
 	} {
 		muted := slices.ContainsFunc(config.Rules, func(r inhibitRule) bool {
 			return matchAll(t, r.Source, c.source) && matchAll(t, r.Target, c.target) &&

@@ -31,7 +31,7 @@ func TestSubjectsOfCommits(t *testing.T) {
 		"a short subject":                               {main: list{"a: b"}, work: list{"c: d", long[:len(long)-2]}},
 		"a long subject":                                {main: list{"a: b"}, work: list{long, "c: d"}, want: long},
 		"a long subject on the base":                    {main: list{long}, work: list{"c: d"}},
-		"a long subject after a base in the arguments":  {main: list{"a: b", long}, work: list{"c: d"}, arguments: list{"main^"}, want: long},
+		"a long subject after the argument's commit":    {main: list{"a: b", long}, work: list{"c: d"}, arguments: list{"main^"}, want: long},
 		"a long subject of the last commit of main":     {main: list{"a: b", long}, want: long},
 		"a long subject before the last commit of main": {main: list{"a: b", long, "c: d"}},
 		"one commit":                                    {main: list{long}, want: skipped},

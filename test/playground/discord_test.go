@@ -58,12 +58,12 @@ func TestWithBot(t *testing.T) {
 	}{
 		"a simulated Discord keeps the server's spec": {objects: []string{secret, server, other},
 			want: []string{filled, server, other}},
-		"a real Discord's server has no settings": {
+		"for a real Discord, the server's spec loses its settings": {
 			objects: []string{other, server, secret}, serverID: "18",
 			want: []string{other, "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, " +
 				"spec: {tokenSecretRef: {name: bot}, serverId: '18', deletionPolicy: Retain}}", filled},
 		},
-		"without the Secret": {objects: []string{server, other}, err: "lack the Secret"},
+		"the Secret is missing": {objects: []string{server, other}, err: "lack the Secret"},
 		"a Secret of the same name in another namespace": {objects: []string{secret, server, elsewhere}, want: []string{filled, server,
 			elsewhere}},
 		"two servers, each with its Secret": {
@@ -115,12 +115,12 @@ func TestByPolicy(t *testing.T) {
 		"a channel that may exist on Discord": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
 			deleted: []string{"#tokyo"}},
 		"a channel that was never created": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
-		"with the policy Retain": {object: head +
+		"a channel with the policy Retain": {object: head +
 			"DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}",
 			kept: []string{"#tokyo"}},
-		"adopted": {object: head +
+		"an adopted channel": {object: head +
 			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
-		"adopted, with the policy Delete": {object: head +
+		"an adopted channel with the policy Delete": {object: head +
 			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}, deletionPolicy: Delete}, status: {channelId: '19'}}",
 			kept: []string{"#tokyo"}},
 	} {

@@ -16,11 +16,11 @@ func TestRowOf(t *testing.T) {
 		object string
 		want   row
 	}{
-		"just applied": {
+		"a Dojo that was just applied": {
 			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 1}}`,
 			want:   row{name: "dojo/tokyo", why: "the operator has not reconciled it yet"},
 		},
-		"in another namespace, without replicas": {
+		"an object outside the namespace default, without replicas": {
 			object: `{kind: DiscordServer, metadata: {name: jujutsu, namespace: team-a, generation: 1},
 				status: {observedGeneration: 1, conditions: [
 				{type: Ready, status: "False", reason: WaitingForToken, message: Waiting.},
@@ -37,21 +37,21 @@ func TestRowOf(t *testing.T) {
 			want: row{name: "dojo/tokyo", count: "3/3", current: true, ready: "True", available: "True",
 				progressing: "False", degraded: "False", why: "Reconciled: The object matches its spec."},
 		},
-		"on Discord: a server": {
+		"a DiscordServer": {
 			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, 
 				metadata: {name: jujutsu, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				status: {observedGeneration: 1, serverId: "17", name: Jujutsu High}}`,
 			want: row{name: "discordserver/jujutsu", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "17", server: "Jujutsu High", created: noon}},
 		},
-		"on Discord: a group that is not there yet": {
+		"a DiscordGroup without a category on Discord": {
 			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, 
 				metadata: {name: alerts, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				spec: {name: Alerts, serverRef: {name: jujutsu}}}`,
 			want: row{name: "discordgroup/alerts", why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, server: "jujutsu", group: "Alerts", created: noon}},
 		},
-		"on Discord: a channel": {
+		"a DiscordChannel": {
 			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, 
 				metadata: {name: tokyo, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				spec: {name: tokyo, groupRef: {name: alerts}},
@@ -59,7 +59,7 @@ func TestRowOf(t *testing.T) {
 			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}},
 		},
-		"with conditions of an older spec": {
+		"a Dojo with conditions of an older spec": {
 			object: `{kind: Dojo, metadata: {name: tokyo, generation: 3}, status: {observedGeneration: 2, conditions: [
 				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}]}}`,
 			want: row{name: "dojo/tokyo", ready: "True", why: "Reconciled: The object matches its spec."},
@@ -117,7 +117,7 @@ func TestAllReady(t *testing.T) {
 			complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
 		"one is not reconciled yet": {rows: []row{unseen},
 			complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
-		"several, each with a line": {rows: []row{unseen, good, scaling},
+		"several are not Ready, and each has a line": {rows: []row{unseen, good, scaling},
 			complaints: []string{unseen.line(), scaling.line()}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestRenderTable(t *testing.T) {
 				"dojo/e   -          -       -           -             -          the operator has not reconciled it yet",
 			},
 		},
-		"narrow: no line wraps, or the next table would be drawn in the wrong place": {
+		"narrow: lines are cut, because a wrapped line would misplace the next table": {
 			rows: []row{good}, width: 20,
 			want: []string{"OBJECT   REPLICAS  …", "dojo/a   3/3       …"},
 		},
@@ -190,12 +190,12 @@ func TestChangedLines(t *testing.T) {
 		before, after []row
 		want          []string
 	}{
-		"the first time":          {after: []row{good}, want: []string{good.line()}},
-		"nothing changed":         {before: []row{good, scaling}, after: []row{good, scaling}},
-		"one changed":             {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
-		"one is new":              {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},
-		"one is deleted":          {before: []row{good, scaling}, after: []row{scaling}, want: []string{"dojo/a is deleted"}},
-		"all are deleted at once": {before: []row{good, scaling}, want: []string{"dojo/a is deleted", "dojo/b is deleted"}},
+		"there is no former table": {after: []row{good}, want: []string{good.line()}},
+		"nothing changed":          {before: []row{good, scaling}, after: []row{good, scaling}},
+		"one changed":              {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
+		"one is new":               {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},
+		"one is deleted":           {before: []row{good, scaling}, after: []row{scaling}, want: []string{"dojo/a is deleted"}},
+		"all are deleted at once":  {before: []row{good, scaling}, want: []string{"dojo/a is deleted", "dojo/b is deleted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, changedLines(test.before, test.after)); diff != "" {

@@ -189,7 +189,8 @@ func useValues(c change, objects *tree) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("components/%s takes no variable from a ConfigMap *%s", c.Component, reference)
+			return fmt.Errorf("components/%s sets no environment variable from the ConfigMap and key *%s",
+				c.Component, reference)
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 
 // change is a component, or patches of docs/do/install.md, that a value of the chart selects.
 type change struct {
-	// Component is a folder in deploy/OPERATOR/components, which an operator may lack.
+	// Component is a path in deploy/OPERATOR/components, which an operator may lack. It is empty if
+	// the value selects only Patches.
 	Component string
 	Patches   []string
 	Only      string

@@ -75,7 +75,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 		for _, change := range changes {
 			line := regexp.MustCompile("(?m)^" + change[0])
 			if n := len(line.FindAllString(files[file], -1)); n != 1 {
-				return nil, fmt.Errorf("%s of the chart has %d lines %s", file, n, change[0])
+				return nil, fmt.Errorf("%s of the chart has %d lines that match %q, and must have one", file, n, change[0])
 			}
 			files[file] = line.ReplaceAllString(files[file], change[1])
 		}

@@ -180,7 +180,8 @@ func installStrategy(operator string, objects []*unstructured.Unstructured) (any
 		}
 	}
 	if len(deployments) != 1 || len(cluster) != 2 || len(local) != 1 {
-		return nil, fmt.Errorf("%d Deployments, %d ClusterRoles, %d Roles", len(deployments), len(cluster), len(local))
+		return nil, fmt.Errorf("it has %d Deployments, %d ClusterRoles and %d Roles, and must have 1, 2 and 1",
+			len(deployments), len(cluster), len(local))
 	}
 	return map[string]any{"strategy": "deployment", "spec": map[string]any{
 		"deployments": deployments, "clusterPermissions": cluster, "permissions": local,

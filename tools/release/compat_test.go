@@ -117,12 +117,12 @@ func TestCompare(t *testing.T) {
 			field.Default = &apiextensionsv1.JSON{Raw: []byte("2")}
 			setField(d, "replicas", field)
 		}, want: "spec.replicas"},
-		"another scope":       {kind: dojos, change: func(d definition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }, want: "scope"},
-		"another kind":        {kind: dojos, change: func(d definition) { d.Spec.Names.Kind = "Gym" }, want: "it was called Dojo (dojos) and is called Gym"},
-		"an unserved version": {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Served = false }, want: "no longer served"},
-		"a renamed version":   {kind: channels, change: func(d definition) { d.Spec.Versions[0].Name = "v1" }, want: "no longer served"},
-		"no scale":            {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Subresources.Scale = nil }, want: "a subresource (status, scale) is gone"},
-		"no short name": {kind: dojos, change: func(d definition) { d.Spec.Names.ShortNames = nil },
+		"another scope":               {kind: dojos, change: func(d definition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }, want: "scope"},
+		"another kind":                {kind: dojos, change: func(d definition) { d.Spec.Names.Kind = "Gym" }, want: "it was called Dojo (dojos) and is called Gym"},
+		"an unserved version":         {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Served = false }, want: "no longer served"},
+		"a renamed version":           {kind: channels, change: func(d definition) { d.Spec.Versions[0].Name = "v1" }, want: "no longer served"},
+		"a removed scale subresource": {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Subresources.Scale = nil }, want: "a subresource (status, scale) is gone"},
+		"a removed short name": {kind: dojos, change: func(d definition) { d.Spec.Names.ShortNames = nil },
 			want: "the short name dj is gone", warns: true},
 		"an additional rule": {kind: dojos, change: func(d definition) {
 			setSpec(d, func(s *apiextensionsv1.JSONSchemaProps) {

@@ -57,7 +57,7 @@ const (
 // +kubebuilder:validation:Enum=Enabled
 type Community string
 
-// CommunityEnabled makes a community server.
+// CommunityEnabled makes the server a community server.
 const CommunityEnabled Community = "Enabled"
 
 // AFKTimeout is the time of silence after which members are moved to the AFK

@@ -135,7 +135,7 @@ func read(folder string) (map[string]string, error) {
 		files[filepath.Base(path)] = string(text)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no file that ends with %s", folder, migrations.Suffix)
+		return nil, fmt.Errorf("%s has no file whose name ends with %s", folder, migrations.Suffix)
 	}
 	return files, nil
 }

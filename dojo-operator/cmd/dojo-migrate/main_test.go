@@ -139,7 +139,7 @@ func TestMigrate(t *testing.T) {
 		}
 	}
 
-	t.Run("concurrently", func(t *testing.T) {
+	t.Run("concurrent runs succeed", func(t *testing.T) {
 		var all sync.WaitGroup
 		errs := make([]error, 4)
 		for i := range errs {

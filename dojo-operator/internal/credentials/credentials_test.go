@@ -94,7 +94,7 @@ func TestShared(t *testing.T) {
 		"of another namespace, not granted":            {[]func(*corev1.Secret){elsewhere("")}, false},
 		"granted to the namespace":                     {[]func(*corev1.Secret){elsewhere("school")}, true},
 		"granted to several namespaces":                {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
-		"granted to all":                               {[]func(*corev1.Secret){elsewhere("*")}, true},
+		"granted to all namespaces":                    {[]func(*corev1.Secret){elsewhere("*")}, true},
 		"granted only to other namespaces":             {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
 		"granted only to namespaces with longer names": {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
 		"a pattern grants nothing":                     {[]func(*corev1.Secret){elsewhere("sch*")}, false},

@@ -55,7 +55,7 @@ func TestTranslateMongo(t *testing.T) {
 		"fields with an IPv6 address": {changes{key("host", "fd00::1")},
 			want("mongodb://yaga:hollow%20purple@[fd00::1]:5432/app", "fd00::1", "5432", "app", "yaga", "hollow purple"), ""},
 		"uri": {changes{only("uri", three)}, want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
-		"uri before other keys": {changes{key("uri", three), key("connectionString.standard", srv)},
+		"the key uri has precedence over other keys": {changes{key("uri", three), key("connectionString.standard", srv)},
 			want(three, "m-0.m.db.svc", "27017", "app", "gojo", "p@ss"), ""},
 		"a Secret of MongoDB's operator": {
 			changes{only("connectionString.standard", three, "connectionString.standardSrv", srv, "username", "gojo",

@@ -402,7 +402,7 @@ func TestMovedAlerts(t *testing.T) {
 	}{
 		"alerts removed":                        {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
 		"alerts removed, metrics stay":          {inGroup, monitored, nothing, []string{route, channel}},
-		"alerts move into a shared channel":     {inGroup, inChannel, nothing, nil}, // it deletes the Dojo's own channel only later
+		"alerts move into a shared channel":     {inGroup, inChannel, nothing, nil}, // the Dojo's own channel is deleted only later
 		"alerts removed from a shared channel":  {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"former channel is being deleted":       {inGroup, inChannel, deleting, nil},
 		"alerts removed, objects have no owner": {inGroup, monitored, released, nil},

@@ -134,8 +134,8 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 		"both Secrets are deleted":                                        {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
 		"the own Secret has another owner":                                {foreign, "", "", "", "Degraded/NameConflict"},
 		"the own Secret has no owner":                                     {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
-		"an AlertmanagerConfig of an earlier version":                     {legacy, urlOf("hook"), urlOf("hook"), "", ""},
-		"an AlertmanagerConfig of an earlier version, a foreign URL":      {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"the AlertmanagerConfig of an earlier operator":                   {legacy, urlOf("hook"), urlOf("hook"), "", ""},
+		"the AlertmanagerConfig of an earlier operator, a foreign URL":    {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
 	} {
 		for step, of := range map[string]struct {
 			plan func(*corev1api.Dojo, State) apply.Plan

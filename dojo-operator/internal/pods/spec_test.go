@@ -21,7 +21,7 @@ func TestUsers(t *testing.T) {
 			t.Errorf("%+v: %s", users, diff)
 		}
 		if !*s.RunAsNonRoot || s.SeccompProfile == nil {
-			t.Errorf("%+v: not what pod security restricted requires: %+v", users, s)
+			t.Errorf("%+v: the security context does not meet the standard restricted: %+v", users, s)
 		}
 	}
 }

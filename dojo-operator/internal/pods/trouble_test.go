@@ -102,8 +102,8 @@ func TestOf(t *testing.T) {
 		"one container ready, another not run": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
 		"no suitable node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
 			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a -n school`"}},
-		"held by a scheduling gate": {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
-		"scheduled later":           {placed, Trouble{}},
+		"held by a scheduling gate":        {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
+		"scheduled after a failed attempt": {placed, Trouble{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -76,6 +76,6 @@ func TestCountsAlone(t *testing.T) {
 		}
 	}
 	if !CountsAlone(many(4), many(7)) || CountsAlone(many(4), many(8)) {
-		t.Error("of many pods, a change by a tenth is not reported, or a smaller one is")
+		t.Error("with many pods, a change by a tenth is not reported, or a smaller change is")
 	}
 }

@@ -174,11 +174,11 @@ func TestRefusedImageIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*stage){
 		"after a change to Manual": func(st *stage) { st.dojo.Spec.Rollout.Rollback = corev1api.RollbackManual },
-		"after another image": func(st *stage) {
+		"after another image was set": func(st *stage) {
 			st.roll("dojo:3")
 			st.dojo.Spec.Image = "dojo:2"
 		},
-		"without spec.rollout": func(st *stage) { st.dojo.Spec.Rollout = nil },
+		"after the removal of spec.rollout": func(st *stage) { st.dojo.Spec.Rollout = nil },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {

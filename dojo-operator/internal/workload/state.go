@@ -145,7 +145,8 @@ func Running(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
-// Conflict returns an issue if another owner's Deployment or Service has the Dojo's name.
+// Conflict returns an issue if the Dojo does not control the Deployment or Service with its name,
+// or if this object is too large.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return cmp.Or(ownership.NameConflict(dojo, "Deployment", s.Deployment),
 		ownership.NameConflict(dojo, "Service", s.Service))

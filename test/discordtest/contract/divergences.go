@@ -38,7 +38,7 @@ var Divergences = []Divergence{
 	{
 		Name: "media channels have a type",
 		Reason: "Discord's reference has GUILD_MEDIA (16) since 2023; the description's lists of types end with " +
-			"forums (15), which have the same fields.",
+			"forums (15), which have all fields of media channels.",
 		rewrite: func(_ string, body any) any { return mediaAsForums(body) },
 	},
 	{

@@ -34,12 +34,12 @@ func TestAltered(t *testing.T) {
 		kind       int
 		send, want obj
 	}{
-		"a topic is changed":                                         {r, 0, obj{"topic": "a\n\n\nb"}, obj{"topic": "a\n\nb"}},
+		"the server stores a topic with fewer line breaks":           {r, 0, obj{"topic": "a\n\n\nb"}, obj{"topic": "a\n\nb"}},
 		"slowmode of an announcement channel is ignored":             {r, 5, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 0.0}},
 		"slowmode of a text channel is stored":                       {r, 0, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 5.0}},
-		"locale and description of a guild are ignored":              {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
+		"locale and description are ignored without Community":       {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
 		"locale and description of a Community guild are stored":     {community, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "ja", "description": "x"}},
-		"the rules channel of a guild is ignored":                    {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
+		"the rules channel is ignored without Community":             {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
 		"the rules channel of a Community guild is stored":           {community, -1, obj{"rules_channel_id": ofCommunity, "features": []string{"COMMUNITY"}}, obj{"rules_channel_id": ofCommunity}},
 		"an edit without COMMUNITY does not set the updates channel": {community, -1, obj{"public_updates_channel_id": ofCommunity}, obj{"public_updates_channel_id": nil}},
 		"an invalid icon is ignored":                                 {r, -1, obj{"icon": "data:image/png;base64,eA=="}, obj{"icon": nil}},

@@ -50,7 +50,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.publicURL, "public-url", "",
 		"`URL` that clients get (Gateway, webhooks); default: the address it listens on")
 	f.StringVar(&o.seedFile, "seed-file", "",
-		"JSON `file` with bots and guilds to begin with, instead of the flags below (see seed.go)")
+		"JSON `file` with bots and guilds to begin with, as seed.go describes; --token-file, --admin-token-file, --guild, "+
+			"--guild-id, --also-guild and --community then have no effect")
 	f.StringVar(&o.tokenFile, "token-file", "discord-bot.token",
 		"`file` with the bot's token; if it is missing, it is created, readable by you alone")
 	f.StringVar(&o.adminTokenFile, "admin-token-file", "",

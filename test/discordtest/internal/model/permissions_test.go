@@ -54,8 +54,8 @@ func TestPermissionsIn(t *testing.T) {
 		"an overwrite of another member":                  {"u", []Overwrite{member("x", 0, send)}, view | send | manage},
 		"without VIEW_CHANNEL, all permissions are lost":  {"u", []Overwrite{everyone(0, view)}, 0},
 		"the member's overwrite restores VIEW_CHANNEL":    {"u", []Overwrite{everyone(0, view), member("u", view, 0)}, view | send | manage},
-		"the owner is above overwrites":                   {"o", []Overwrite{everyone(0, view)}, PermAll},
-		"an administrator is above overwrites":            {"a", []Overwrite{everyone(0, view), member("a", 0, view)}, PermAll},
+		"an overwrite does not restrict the owner":        {"o", []Overwrite{everyone(0, view)}, PermAll},
+		"an overwrite does not restrict an administrator": {"a", []Overwrite{everyone(0, view), member("a", 0, view)}, PermAll},
 		"a user outside the guild has no permissions":     {"x", nil, 0},
 		"the id of a role is not a member":                {"r1", nil, 0},
 	} {
