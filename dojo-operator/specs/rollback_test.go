@@ -83,6 +83,20 @@ var _ = Describe("spec.rollout", func() {
 		Eventually(ctx, refetch(live)).Should(HaveField("Annotations", Not(HaveKey("core.jutsu.com/refused-image"))))
 	})
 
+	It("with rollback Automatic, rolls back a failing image "+
+		"that a user set while the Dojo had 0 replicas", func(ctx context.Context) {
+		dojo := runningDojo(ctx, ns, withImage(goodImage),
+			withRollout(corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}))
+		live := deploymentOf(dojo)
+		edit(ctx, dojo, replicas(0))
+		Eventually(ctx, refetch(live)).Should(HaveField("Status.Replicas", BeZero()))
+		edit(ctx, dojo, withImage(brokenImage))
+		Eventually(ctx, refetch(live)).Should(haveImage(brokenImage))
+		edit(ctx, dojo, replicas(1))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonRolloutFailed)
+		Eventually(ctx, refetch(live)).Should(And(haveImage(goodImage), HaveField("Status.AvailableReplicas", int32(1))))
+	})
+
 	It("with rollback Manual, keeps a failing image in the Deployment "+
 		"while the former pods serve", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, withImage(goodImage), withRollout(corev1api.Rollout{Rollback: corev1api.RollbackManual}))

@@ -279,8 +279,8 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 func (s *session) newSuspend() *cobra.Command {
 	var ask kubectl.Asking
 	cmd := s.changing("suspend", "Stop a Dojo: no pods, its Cluster hibernated, all data kept",
-		`Stops the application, then hibernates the Dojo's own Cluster, if it has one. The Cluster's volumes and backups
-stay. Scheduled backups pause, and the Dojo's alerts are off.
+		`Stops the application, then hibernates the Dojo's own Cluster, if it has one and others do not use it. The
+Cluster's volumes and backups stay. Scheduled backups pause, and the Dojo's alerts are off.
 kubectl dojo resume starts the Dojo again.`, 10*time.Minute, &ask,
 		planned(s.dojo, func(d *corev1api.Dojo) (ch change, err error) {
 			if d.Spec.Suspend {
@@ -289,7 +289,8 @@ kubectl dojo resume starts the Dojo again.`, 10*time.Minute, &ask,
 			means := []string{"The pods end. Nobody can use the application until kubectl dojo resume."}
 			if ownCluster(d) != nil {
 				means = append(means,
-					"Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
+					"Then the Cluster "+cnpg.ObjectName(d)+" is hibernated, unless others use it. Its data stays, and its "+
+						"backups pause.")
 			}
 			return change{Means: means, Spec: map[string]any{"suspend": true}, Done: isSuspended}, nil
 		}))

@@ -68,7 +68,7 @@ alertmanagers in all namespaces.`,
 	cmd.Flags().StringVar(&severity, "severity", "info",
 		"severity `label` of the alert; critical and warning can mention people on Discord")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
-		"`NAMESPACE/SERVICE` of Alertmanager, or with :PORT; by default each of prometheus-operator")
+		"`NAMESPACE/SERVICE` or NAMESPACE/SERVICE:PORT; by default each Alertmanager of prometheus-operator")
 	ask.Bind(cmd)
 	return cmd
 }

@@ -77,6 +77,6 @@ func abbreviate(names []string) string {
 
 func setPaused(dojo *corev1api.Dojo, all *[]metav1.Condition) {
 	conditions.SetPaused(all, dojo.Generation, paused(dojo),
-		"The Dojo is paused: the operator updates its status, but does not change its objects, except to keep alerts from "+
-			"an invalid URL. "+resume(dojo))
+		"The Dojo is paused: the operator updates its status, but does not change its objects, except to stop "+
+			"Alertmanager from posting to a webhook URL that the operator has not checked. "+resume(dojo))
 }

@@ -67,16 +67,25 @@ func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	return &refusal{Image: desired, Reason: reason, Former: former}
 }
 
-// expired reports whether the rollout has exceeded its deadline. Kubernetes finishes a rollout at 0
-// replicas, such as those of a suspended Dojo, and then reports no deadline for the first pods.
+// expired reports whether the rollout has exceeded its deadline.
 func expired(dojo *corev1api.Dojo, s State, cfg Config) bool {
 	live := s.Deployment
 	if live.Status.ObservedGeneration < live.Generation || Complete(live) {
 		return false
 	}
-	reason := deploymentCondition(live, appsv1.DeploymentProgressing).Reason
-	return reason == deadlineExceeded || reason == rolloutFinished && live.Status.AvailableReplicas == 0 &&
-		s.Now.Sub(unavailableSince(s)) >= deadline(dojo, cfg)
+	return deploymentCondition(live, appsv1.DeploymentProgressing).Reason == deadlineExceeded ||
+		withoutDeadline(live) && timeLeft(dojo, s, cfg) <= 0
+}
+
+// withoutDeadline reports whether Kubernetes reports no deadline for the first pods of an image. It
+// finishes a rollout at 0 replicas, such as those of a suspended Dojo.
+func withoutDeadline(live *appsv1.Deployment) bool {
+	return deploymentCondition(live, appsv1.DeploymentProgressing).Reason == rolloutFinished &&
+		live.Status.AvailableReplicas == 0
+}
+
+func timeLeft(dojo *corev1api.Dojo, s State, cfg Config) time.Duration {
+	return deadline(dojo, cfg) - s.Now.Sub(unavailableSince(s))
 }
 
 // onlyUpdated reports whether all pods have the template of a finished rollout. Some of them may not

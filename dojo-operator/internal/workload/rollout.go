@@ -87,6 +87,16 @@ func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditio
 	return appsv1.DeploymentCondition{}
 }
 
+// nextCheck returns the time until the next reconcile of a Deployment with a failing container. No
+// event shows that the container has recovered, or that an image without a deadline of Kubernetes
+// must be rolled back.
+func nextCheck(dojo *corev1api.Dojo, s State, cfg Config) time.Duration {
+	if left := timeLeft(dojo, s, cfg); dojo.RollsBack() && withoutDeadline(s.Deployment) && left > 0 {
+		return min(left, pods.BackoffReset)
+	}
+	return pods.BackoffReset
+}
+
 func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	live := s.Deployment
 	if Complete(live) {
@@ -106,8 +116,8 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",
 			count, dojo.Name, dojo.Namespace)
-	case trouble.Persistent: // requeued, since no event shows that a container has recovered
-		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
+	case trouble.Persistent:
+		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(nextCheck(dojo, s, cfg))
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded),
 			"%s See `kubectl describe pods -n %s -l %s=%s`.",

@@ -297,9 +297,13 @@ func TestRolloutIsCheckedAgain(t *testing.T) {
 	}{
 		"a lost replica": {deployment(counts(3, 3, 2), finished, unavailable(30*time.Second)), nil, 60 * time.Second},
 		"a crash":        {deployment(counts(3, 3, 2)), []corev1.Pod{podOf("b", crashed(3))}, pods.BackoffReset},
+		"a crash, rollback after 60 s": {deployment(counts(3, 3, 0), finished, unavailable(30*time.Second)),
+			[]corev1.Pod{podOf("b", crashed(3))}, 60 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := rolloutIssue(dojotest.Dojo(), State{Now: dojotest.Noon, Deployment: c.live, Pods: c.pods}, testConfig)
+			dojo := dojotest.Dojo()
+			dojo.Spec.Rollout = &corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}
+			got := rolloutIssue(dojo, State{Now: dojotest.Noon, Deployment: c.live, Pods: c.pods}, testConfig)
 			if got.RequeueAfter != c.want {
 				t.Errorf("the next check is after %s", got.RequeueAfter)
 			}

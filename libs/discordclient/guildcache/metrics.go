@@ -57,7 +57,7 @@ var (
 		"namespace")
 	descClients = gaugeDesc("discord_clients", "Bots that are in use, by namespace.", "namespace")
 	descRefused = gaugeDesc("discord_tokens_refused",
-		"Bots whose token was refused, by namespace; they make no calls until it is replaced.", "namespace")
+		"Bots whose token was refused, by namespace; these bots make no calls until the token is replaced.", "namespace")
 	descRemaining = gaugeDesc("discord_global_budget_remaining",
 		"Calls that the busiest bot can still make in this second; absent while no bot is in use.")
 	descInvalid = gaugeDesc("discord_invalid_requests",

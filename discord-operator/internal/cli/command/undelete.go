@@ -225,7 +225,8 @@ var (
 	errChanged = errors.New("another client has changed the object meanwhile, so the object is not replaced. " +
 		"Run the command again")
 	errNamespace = errors.New("the object's namespace is being deleted, so the object cannot be created again. The " +
-		"deletion stays paused. To keep the resource on Discord, set spec.deletionPolicy to Retain. Then remove the " +
+		"deletion stays paused. To keep the resource on Discord, set spec.deletionPolicy to Retain. If the " +
+		"DiscordServer is in another namespace, it must also set spec.allowRetention. Then remove the " +
 		"annotation " + v1alpha1.PausedAnnotation + ", so that the deletion continues")
 )
 
@@ -301,8 +302,8 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	return created, err
 }
 
-var errUnguarded = errors.New("another client has created the object first, without the changes in the notes above. " +
-	"Add these changes and spec.adopt to the manifest of that client")
+var errUnguarded = errors.New("another client has created the object first, so the command did not create it. Add " +
+	"spec.adopt, and the changes in the notes above, to the manifest of that client")
 
 func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created status.Object) (done bool, err error) {
 	if err := s.Create(ctx, created); !apierrors.IsAlreadyExists(err) {

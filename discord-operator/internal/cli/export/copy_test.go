@@ -88,7 +88,7 @@ func TestCopyOpensNothing(t *testing.T) {
 		"no overwrites":                                  {live: all},
 		"access by the bot's role":                       {list: []discordclient.Overwrite{closed, {ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels}}, live: all},
 		"access by another role of the bot":              {list: []discordclient.Overwrite{closed, sensei}, roles: []string{teacherID}, live: all},
-		"no access for the bot":                          {list: []discordclient.Overwrite{closed, sensei}, why: "would grant it in the copy: ViewChannel", live: all[:1]},
+		"no access for the bot":                          {list: []discordclient.Overwrite{closed, sensei}, why: "would grant the bot in the copy: ViewChannel", live: all[:1]},
 		"more overwrites than the schema allows":         {list: many, why: "there are 101", live: all[:1]},
 		"a missing role":                                 {list: []discordclient.Overwrite{closed, {ID: "1401681709430341898"}}, why: "does not have", live: all[:1]},
 		"an overwrite for neither a role nor a user":     {list: []discordclient.Overwrite{closed, {ID: teacherID, Type: 7}}, why: "neither a role nor a user", live: all[:1]},

@@ -35,8 +35,8 @@ func (e *exporter) overwrites(
 		notes.omit("permissionOverwrites", why)
 		return nil, false
 	case denied != 0 && e.o.copyTo != "":
-		notes.disable(fmt.Sprintf("the bot lacks permissions here that this manifest would grant it in the copy: %s. If you "+
-			"want that, uncomment the manifest.", denied))
+		notes.disable(fmt.Sprintf("the bot lacks permissions here that this manifest would grant the bot in the copy: %s. "+
+			"If you want that, uncomment the manifest.", denied))
 		return list, true
 	case denied != 0:
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data always encodes

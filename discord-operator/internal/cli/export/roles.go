@@ -33,8 +33,8 @@ func (s *server) unmanageable(r discordclient.Role) string {
 	case r.Managed || r.Tags.Booster:
 		return "Discord manages it for a bot, for an integration or for the boosters of the server"
 	case s.bot.userID != s.guild.OwnerID && discordclient.CompareRoles(r, highest) >= 0:
-		return fmt.Sprintf("it is not below %q, the highest role of the bot; give the bot another role above it "+
-			"on Discord, and run the command again", highest.Name)
+		return fmt.Sprintf("it is not below %q, the highest role of the bot; on Discord, give the bot another role above "+
+			"this role, and run the command again", highest.Name)
 	case !fits(r.Name, 1, discordclient.MaxNameLength) || r.Name == everyone || r.Name == "@here":
 		return "the schema does not allow its name; rename it on Discord, and run the command again"
 	}

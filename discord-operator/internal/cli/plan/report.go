@@ -113,9 +113,9 @@ func (w *world) notes() (all []string) {
 		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
 	}
 	if w.before == nil && len(w.byName) > 0 {
-		all = append(all, fmt.Sprintf("The plan assumes that %d objects are already applied, and that each of them has the "+
-			"resource on Discord with the same name. But for an object that was never applied, the operator would create a new "+
-			"resource. To plan such objects correctly, set --before to the manifests that are applied now.",
+		all = append(all, fmt.Sprintf("The plan assumes that %d objects are already applied, and that each of them manages "+
+			"the resource on Discord that has the object's spec.name. But for an object that was never applied, the "+
+			"operator would create a new resource. To plan such objects correctly, set --before to the manifests that are applied now.",
 			len(w.byName)))
 	}
 	if len(w.iconless) > 0 {

@@ -147,7 +147,7 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 		cause = fmt.Sprintf("A proxy in front of Discord's API, usually Cloudflare, has blocked the call %q", l.Op)
 	case l.ExceedsShare():
 		cause = fmt.Sprintf("The bot belongs to another namespace, and the objects of this namespace have used their share "+
-			"of its calls, so the call %q is delayed", l.Op)
+			"of the bot's calls, so the call %q is delayed", l.Op)
 	}
 	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s. The operator retries the call by %s.",
 		cause, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)

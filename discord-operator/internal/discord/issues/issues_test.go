@@ -70,7 +70,7 @@ func TestOf(t *testing.T) {
 				`so the call "edit channel" is delayed. The operator retries the call by 2026-08-09 09:13 UTC.`).After(time.Minute)},
 		"a short wait for the namespace's share of calls": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a long wait for the namespace's share of calls": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
-			`The bot belongs to another namespace, and the objects of this namespace have used their share of its calls, so the call "edit channel" is delayed. `+
+			`The bot belongs to another namespace, and the objects of this namespace have used their share of the bot's calls, so the call "edit channel" is delayed. `+
 				`The operator retries the call by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                     {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
 		"denied":                          {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},

@@ -105,8 +105,8 @@ func (j *judge) deletion() {
 func (j *judge) dojo() {
 	policy, _, _ := nestedString(j.after, "spec", "postgres", "reclaimPolicy")
 	if policy == "Delete" && j.changed("spec.postgres.reclaimPolicy") {
-		j.add(DataAtRisk, "deleting the Dojo will also delete its database; if spec.postgres.cluster.backup is set, the "+
-			"operator first makes a final backup")
+		j.add(DataAtRisk, "deleting the Dojo will also delete its database; if "+
+			"spec.postgres.cluster.backup.finalBackup is true, the operator first makes a final backup")
 	}
 	if j.before == nil {
 		return

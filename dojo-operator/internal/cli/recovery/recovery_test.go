@@ -254,8 +254,8 @@ func TestOthers(t *testing.T) {
 			`the annotation core.jutsu.com/allowed-namespaces of the Secret sendai-db-2 allows "team-b". Their data is restored`, ""},
 		"beside the Dojo, a login shared with team-b": {plan(recovery.Request{As: "past"}, nil, kinds.Kind{}, live, granted), "", "other namespaces"},
 		"the user may not list Databases": {plan(recovery.Request{}, nil, kinds.Database, live),
-			"you may not list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
-		"the user may not list Dojos": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you may not list dojos.core.jutsu.com", ""},
+			"you need the rights to list dojos.core.jutsu.com and databases.postgresql.cnpg.io in the namespace team-a", ""},
+		"the user may not list Dojos": {plan(recovery.Request{}, nil, kinds.Dojo, live), "you need the rights to list dojos.core.jutsu.com", ""},
 	} {
 		if !strings.Contains(c.got, c.has) || c.hasNot != "" && strings.Contains(c.got, c.hasNot) {
 			t.Errorf("%s: %q, want %q", name, c.got, c.has)
@@ -289,7 +289,7 @@ func TestEndOfTheLog(t *testing.T) {
 		return p.Text(w, term.Style{})
 	}
 	inside, after := apitest.At(24, 0, 30).Time, apitest.At(24, 2, 0).Time
-	const later = "22 Nov 01:00 to 01:00  --to is later: the restore succeeds only if the write-ahead log reaches --to\n"
+	const later = "22 Nov 01:00 to 01:00  --to is after that: the restore succeeds only if the write-ahead log reaches --to\n"
 	const tooLate = "--to is after 24 Nov 2026 01:00:00 UTC, the last moment that is known to be in the write-ahead log of " +
 		"serverName sendai-db: restore beside the Dojo with --as"
 	const backupsAlone = "cannot be restored to 24 Nov 2026 00:30:00 UTC. Choose instead: " +

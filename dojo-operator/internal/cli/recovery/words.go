@@ -94,7 +94,7 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 	if p.Window != nil {
 		state := style.Good("ok")
 		if p.To.After(p.Window.To) {
-			state = style.Busy("--to is later: the restore succeeds only if the write-ahead log reaches --to")
+			state = style.Busy("--to is after that: the restore succeeds only if the write-ahead log reaches --to")
 		}
 		line("  restorable  %s  %s", p.Window.Words(w.Now), state)
 	}
