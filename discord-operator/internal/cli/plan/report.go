@@ -115,7 +115,8 @@ func (w *world) notes() (all []string) {
 	if w.before == nil && len(w.byName) > 0 {
 		all = append(all, fmt.Sprintf("The plan assumes that %d objects are already applied, and that each of them manages "+
 			"the resource on Discord that has the object's spec.name. But for an object that was never applied, the "+
-			"operator would create a new resource. To plan such objects correctly, set --before to the manifests that are applied now.",
+			"operator would create a new resource. To plan such objects correctly, set --before to the manifests that "+
+			"are applied now.",
 			len(w.byName)))
 	}
 	if len(w.iconless) > 0 {
