@@ -131,16 +131,21 @@ func (c *Client) MemberSince(
 	return member, err
 }
 
-// AddMemberRole also updates the members that [Client.MemberSince] has cached.
+// AddMemberRole gives a member a role, also in the cache of [Client.MemberSince].
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.AddMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {
-		c.members.change(memberKey{guildID, userID}, func(roles []string) []string { return append(roles, roleID) })
+		c.members.change(memberKey{guildID, userID}, func(roles []string) []string {
+			if slices.Contains(roles, roleID) {
+				return roles
+			}
+			return append(roles, roleID)
+		})
 	}
 	return err
 }
 
-// RemoveMemberRole also updates the members that [Client.MemberSince] has cached.
+// RemoveMemberRole takes a role from a member, also in the cache of [Client.MemberSince].
 func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.RemoveMemberRole(ctx, guildID, userID, roleID, reason)
 	if err == nil {

@@ -26,6 +26,9 @@ func TestMemberSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(member.Roles) > 1 {
+			t.Errorf("the member has the roles %v", member.Roles)
+		}
 		return slices.Contains(member.Roles, role)
 	}
 	reads := func() int { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/members/{user_id}"] }
@@ -34,8 +37,10 @@ func TestMemberSince(t *testing.T) {
 			t.Errorf("%d calls, want one", reads())
 		}
 	}
-	if err := r.Client.AddMemberRole(ctx, r.Guild, yuji, role, "why"); err != nil || !has(hourAgo) {
-		t.Errorf("a role that was given is not known: %v", err)
+	for range 2 { // Discord also accepts the call for a member who has the role
+		if err := r.Client.AddMemberRole(ctx, r.Guild, yuji, role, "why"); err != nil || !has(hourAgo) {
+			t.Errorf("a role that was given is not known: %v", err)
+		}
 	}
 	if err := r.Client.RemoveMemberRole(ctx, r.Guild, yuji, role, "why"); err != nil || has(hourAgo) {
 		t.Errorf("a role that was taken is still there: %v", err)

@@ -258,7 +258,7 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	return namespace.DeletionTimestamp != nil, err
 }
 
-// creatable makes a dry run with the old object's name, so AlreadyExists means success.
+// creatable dry-runs the create. The old object still has the name, so AlreadyExists is no failure.
 func (s *session) creatable(ctx context.Context, p *recreate.Plan) error {
 	err := s.Create(ctx, p.New.DeepCopyObject().(status.Object), client.DryRunAll)
 	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) || dryRunUnsupported(err) {
@@ -314,10 +314,13 @@ func (s *session) createOnce(ctx context.Context, p *recreate.Plan, created stat
 		return false, client.IgnoreNotFound(err)
 	}
 	adopt := p.Adopt()
-	if adopt == nil || p.Adopted(live) { // the answer to an earlier create was lost
+	switch {
+	case p.Adopted(live): // the answer to an earlier create was lost, or the object is equal
 		return true, nil
-	}
-	if p.Guarded {
+	case adopt == nil:
+		return false, fmt.Errorf("another client has created the object first, with another spec.serverId than %s: "+
+			"to manage the server %[1]s again, create an object with another name", p.ID)
+	case p.Guarded:
 		return false, errUnguarded
 	}
 	s.Note("Another client has already created the new object. That object adopts the same resource on Discord.\n")

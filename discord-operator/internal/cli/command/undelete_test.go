@@ -273,6 +273,28 @@ func TestUndeleteUnguarded(t *testing.T) {
 	}
 }
 
+// Another client creates the DiscordServer with another Discord server, before the command does.
+func TestUndeleteServerOfAnotherClient(t *testing.T) {
+	t.Parallel()
+	s := company(deleted, func(s *school) {
+		s.server.DeletionTimestamp = new(metav1.NewTime(now.Add(-10 * time.Minute)))
+	}).in(t)
+	operate(s)
+	operator := s.AfterWrite
+	s.AfterWrite = func(write string) {
+		operator(write)
+		if len(s.Writes()) == 2 { // the second write removes the finalizer
+			other := company().server
+			other.UID, other.Spec.ServerID, other.Status = "another", "1401681709430341999", v1alpha1.DiscordServerStatus{}
+			s.Put(other)
+		}
+	}
+	got := run(t, s, "", "undelete", "server", "company", "-y", "--confirm", "company")
+	if got.code != 1 || !strings.Contains(got.err, "with another spec.serverId than "+guildID) || len(s.Writes()) != 2 {
+		t.Errorf("%s after %v", got, s.Writes())
+	}
+}
+
 func TestUndeleteLostAnswer(t *testing.T) {
 	t.Parallel()
 	const patch, post = "PATCH discordgroups/alerts", "POST discordgroups/alerts"

@@ -73,8 +73,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	return p, nil
 }
 
-// granted checks an object in another namespace than its server. It returns an error for a role,
-// and if the server does not allow such objects both to retain and to adopt resources.
+// granted checks an object in another namespace than its server. It returns nil only if the object
+// is no role, and the server lets such objects both retain and adopt resources.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
@@ -212,10 +212,12 @@ func (p *Plan) Adopt() map[string]any {
 	return map[string]any{"id": p.ID}
 }
 
-// Adopted reports whether an object's spec.adopt names the resource.
+// Adopted reports whether an object's spec.adopt, or a server's spec.serverId, names the resource.
 func (p *Plan) Adopted(o status.Object) bool {
 	var adopt *v1alpha1.Adoption
 	switch o := o.(type) {
+	case *v1alpha1.DiscordServer:
+		return o.Spec.ServerID == p.ID
 	case *v1alpha1.DiscordGroup:
 		adopt = o.Spec.Adopt
 	case *v1alpha1.DiscordChannel:

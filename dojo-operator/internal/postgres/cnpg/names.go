@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -157,8 +158,9 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond returns the second login's name in restored data. The login keeps this name, so
-// that a rotation replaces the password that clients of the original database know.
+// restoredSecond returns the second login's name in restored data, so that a rotation replaces the
+// password that clients of the original database know. The name differs from that in the data only
+// if the owner's name has 63 bytes and no hash.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -166,7 +168,7 @@ func restoredSecond(owner string) string {
 	}
 	name := "dojo2_" + rest
 	if len(name) > maxLength {
-		return name[:maxLength-9] + "_" + ShortHash(owner)
+		return name[:maxLength-9] + cmp.Or(hashSuffix.FindString(owner), "_"+ShortHash(owner))
 	}
 	return name
 }
@@ -201,6 +203,9 @@ func bootstrapJobs(dojo *corev1api.Dojo) []string {
 
 // maxLength is the maximum length of a name in Postgres, in bytes.
 const maxLength = 63
+
+// hashSuffix matches the end of a name that sqlName has shortened.
+var hashSuffix = regexp.MustCompile(`_[0-9a-f]{8}$`)
 
 func sqlName(prefix string, dojo *corev1api.Dojo) string {
 	name := strings.ReplaceAll(prefix+"_"+dojo.Namespace+"_"+dojo.Name, "-", "_")
