@@ -103,7 +103,7 @@ var _ = Describe("The manifests of kubectl discord export for a random server", 
 			empty.expectIdle(ctx)
 			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
 
-			// The statuses have the ids of the channels, because several channels may have the same name.
+			// Several channels may have the same name. The ids in the statuses tell them apart.
 			By("planning no change for files of the copy's objects that include their statuses")
 			folder := GinkgoT().TempDir()
 			for i, o := range allIn(ctx, empty.ns) {

@@ -51,7 +51,7 @@ var _ = Describe("A leader whose process is suspended until its Lease has expire
 		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2),
 			"the standby connects to the Gateway")
 
-		// The create is slow, so that both processes see the missing channel before one creates it.
+		// The create is slow, so that both processes see that a channel is missing before one creates it.
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})
 		for _, c := range channels[:old] {
 			discord.DeleteChannelByHand(c.Status.ChannelID)

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roomRetryPeriod exceeds the pause before the operator checks the limit again.
+// roomRetryPeriod exceeds the operator's pause between two checks of a limit.
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {

@@ -109,7 +109,7 @@ var _ = Describe("The token of a bot", func() {
 			ready(ctx, s, c)
 			deleteObjects(ctx, w.token())
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
-			// A running operator could delete the channel with the token in memory.
+			// Without a restart, the operator could use the token in its memory to delete the channel.
 			operator.Restart(ctx)
 			deleteObjects(ctx, c)
 			text := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)

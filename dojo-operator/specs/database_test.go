@@ -72,7 +72,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
-		// A rollout may write a status with no, some and all pods ready.
+		// A rollout may write three statuses: with no, with some and with all pods ready.
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 7), "one status for each step, and Ready")
 
 		By("restarting the operator")

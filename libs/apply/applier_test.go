@@ -194,8 +194,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// If the object is gone, an apply returns a conflict, and the patch of an upgrade
-				// NotFound.
+				// If the object is gone, an apply returns a conflict, and a patch of managedFields
+				// returns NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}

@@ -71,7 +71,7 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 }
 
 // ConfirmAbsent reads a Secret's metadata from the API server, and returns nil if the Secret is
-// missing. With a lagging cache, the operator would create a second random password.
+// missing. If it read a lagging cache, the operator would create a second random password.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

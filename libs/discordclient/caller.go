@@ -20,11 +20,11 @@ type caller struct {
 	notifyReady func()
 }
 
-// WithCaller returns a context for the next calls of one caller, such as an object's UID. If
-// [Options].GlobalPerSecond delays the first call, the caller is queued. Once all its calls are
-// allowed, they are reserved for one second, and notifyReady runs in another goroutine. Without
-// notifyReady, retry within a second after [RateLimited].After. Without WithCaller, calls with the
-// same method and URL share one place in the queue.
+// WithCaller returns a context for the next calls of the caller with this id, such as an object's
+// UID. If [Options].GlobalPerSecond delays the first call, the caller is queued. Once all its calls
+// are allowed, they are reserved for one second, and notifyReady runs in another goroutine. Without
+// notifyReady, wait for [RateLimited].After, and retry within a second. Without WithCaller, calls
+// with the same method and URL share one place in the queue.
 func WithCaller(ctx context.Context, id string, calls int, notifyReady func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, notifyReady})
 }

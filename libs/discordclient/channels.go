@@ -46,8 +46,8 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 }
 
 // inApplyOrder sorts overwrites as Discord applies them: @everyone, roles, users.
-// Discord-compatible servers apply them in the order of the request, so a last deny for @everyone
-// would lock the bot out. Source: https://github.com/spacebarchat/server,
+// Discord-compatible servers apply them in the order of the request, so a deny for @everyone at
+// the end would lock the bot out. Source: https://github.com/spacebarchat/server,
 // Permissions.channelPermission.
 func inApplyOrder(list []Overwrite) []Overwrite {
 	sorted := slices.Clone(list)

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. A method sends one request and returns an *[Error] or a
-// *[RateLimited]. The audit log gets a method's reason, cut to 512 encoded characters.
+// Client makes the calls of one bot. A call is one request and fails with an *[Error] or a
+// *[RateLimited]. The audit log shows its reason, cut to 512 encoded characters.
 type Client struct {
 	opts        Options
 	base        *url.URL

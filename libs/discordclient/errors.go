@@ -62,7 +62,7 @@ func (e *RateLimited) Queued() bool {
 func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
 // Blocked reports whether Cloudflare refused the call, or the Client pauses after too many
-// refusals. Both may recur.
+// refusals. Both may happen again after the wait.
 func (e *RateLimited) Blocked() bool { return e.Scope == ratelimit.ScopeBlocked }
 
 func (e *RateLimited) Error() string {

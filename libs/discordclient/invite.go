@@ -12,7 +12,7 @@ import (
 )
 
 // PermissionsCore suffices for channels and webhooks, PermissionsGuild also for guild settings,
-// PermissionsOverwrites also for roles; an overwrite also needs each permission in it.
+// PermissionsOverwrites also for roles and overwrites (plus each permission in an overwrite).
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112

@@ -35,8 +35,8 @@ type Options struct {
 	// half. It runs before each call of a tenant. Default: no tenant may.
 	Owner func(tenant string) bool
 	// Invalid counts refused requests. All Clients of a process should share it, because Discord
-	// counts by IP address. A Client pauses while its own refusals are at least as many as all
-	// Clients that share Invalid may still have. Default: a count of its own.
+	// counts by IP address. A Client pauses while it has at least as many refusals as remain for
+	// all Clients that share Invalid. Default: a count of its own.
 	Invalid *InvalidRequests
 	// Circumstances returns a value for the id of a guild, channel or webhook. While the value
 	// stays equal, a denied call is not repeated for up to 9 minutes. Default: repeat denied calls.

@@ -38,7 +38,7 @@ func (o *outage) admit(cl *call) error {
 	return err
 }
 
-// withdraw gives the place of an admitted call that is not sent to the next call.
+// withdraw lets the next call replace an admitted call that is not sent.
 func (o *outage) withdraw(cl *call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -87,7 +87,7 @@ func TestAnOutageAdmitsTheCreateThatItWasAskedAbout(t *testing.T) {
 	wantClass(t, err, discordclient.ClassNone)
 }
 
-// A call that is not sent cannot show the end of the outage, so it leaves the place to another call.
+// A call that is not sent cannot show the end of the outage, so another call is admitted.
 func TestAnOutageAdmitsAnotherCallInsteadOfAnUnsentOne(t *testing.T) {
 	t.Parallel()
 	type attempt = func(context.Context, *discordclient.Client) error

@@ -154,7 +154,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	// Leave the server enough time to read a call before the client closes the connection.
+	// Shorten the test, but let the server read a call before the client closes the connection.
 	tr.HTTP2.SendPingTimeout /= 30
 	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})

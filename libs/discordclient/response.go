@@ -164,8 +164,8 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429. Without JSON and scope, it is from Cloudflare, which blocks all calls. A 429
-// by Discord without a scope is a limit of this bot.
+// refusal reads a 429. With neither JSON nor scope, it is from Cloudflare, which blocks all calls.
+// A 429 by Discord without a scope is a limit of this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

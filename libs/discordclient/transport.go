@@ -189,7 +189,7 @@ func (c *Client) admit(cl *call) error {
 	return c.outage.admit(cl)
 }
 
-// refusal returns an error if no call of the same tenant may be sent now.
+// refusal returns an error if the token is refused or the call's count of refusals is used up.
 func (c *Client) refusal(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}

@@ -55,7 +55,7 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// ConfirmName compares --confirm, or else the answer to question, with the name of object.
+// ConfirmName returns an error unless --confirm, or else the answer to question, equals name.
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name
 	if answer == "" {

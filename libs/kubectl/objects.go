@@ -27,8 +27,8 @@ func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.
 	return err
 }
 
-// Unknown returns the error for a missing object. It ends with the existing names, or with the text
-// otherwise if there are none.
+// Unknown returns the error for a missing object. It ends with the names of other objects, or with
+// the text in otherwise if it knows none.
 func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
 	have, _ := p.names(ctx, kind) // the user may lack the right to list; then no names are shown
 	if len(have) == 0 {

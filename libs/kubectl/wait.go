@@ -19,7 +19,7 @@ const (
 	clearScreen = "\x1b[H\x1b[J"
 )
 
-// Follow calls read every two seconds and prints changed text, until the user interrupts.
+// Follow calls read every two seconds and prints changed text, until an interrupt or an error.
 func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string, error)) error {
 	ticker := p.Clock.NewTicker(followInterval)
 	defer ticker.Stop()

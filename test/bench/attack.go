@@ -43,7 +43,8 @@ type attack struct {
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// background calls flooded when all objects exist. It may then edit them until ending is closed.
+// background creates the attack's objects. Then it returns, or it calls flooded and edits the
+// objects until ending is closed.
 type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
 func (do background) start(ctx context.Context) (flooded <-chan struct{}, end func()) {

@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// A process cannot end a CPU profile early, so the bench merges slices. Slices of the API server
-// are longer, because a slice costs the API server more CPU time.
+// A process cannot end a CPU profile early, so the bench merges short profiles (slices). Slices of
+// the API server are longer, because a slice costs the API server more CPU time.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second

@@ -49,7 +49,7 @@ type report struct {
 	When      time.Time `json:"when"`
 	Operators []string  `json:"operators"` // with their versions
 	Machine   string    `json:"machine"`
-	// Flags are the flags for the operators that the user gave after "--".
+	// Flags are the flags after "--", which the user gave for the operators.
 	Flags   []string `json:"flags,omitempty"`
 	Figures []figure `json:"figures"`
 }

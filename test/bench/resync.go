@@ -43,8 +43,8 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 	return callsEach
 }
 
-// callsPerReading returns the GET calls per reading of a guild. Each reading lists the channels
-// once. A late reconcile may belong to the former reading, so the average of each route is rounded.
+// callsPerReading returns the number of GET calls per reading of a guild. A reading lists the
+// channels once. Late calls of the previous reading may be included, so the averages are rounded.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, map[string]int{}
 	for _, r := range requests {

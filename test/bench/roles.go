@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// mostRoles is Discord's limit per guild of 250, without @everyone and the bot's role.
+	// mostRoles is Discord's limit of 250 roles per guild, minus @everyone and the bot's role.
 	mostRoles = 248
 
 	createRole = "POST /guilds/{guild_id}/roles"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A slot is the index of a name for objects of a kind. The object may or may not exist.
+// A slot is the index of an object's name. An object with this name may or may not exist.
 const (
 	groupSlots   = 4
 	channelSlots = 10

@@ -60,8 +60,8 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest checks that an object of the guest is Ready, or not Ready for an allowed reason, and
-// that no Ready object has permissions above the ceiling.
+// guestAtRest checks that an object of the guest is Ready or not Ready for an allowed reason. A
+// Ready object must not be in deletion, nor have permissions above the ceiling.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)

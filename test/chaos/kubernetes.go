@@ -254,8 +254,8 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// revokeToken makes Discord replace the bot's token. Less than 15 seconds later, it writes the new
-// token to the Secret.
+// revokeToken makes Discord replace the bot's token, and writes the new token to the Secret less
+// than 15 seconds later.
 func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)

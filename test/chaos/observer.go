@@ -156,8 +156,8 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned finds webhooks that the operator leaves on Discord (docs/understand/discord.md): no
-// status has ever named them, and the spec has since requested another webhook or none.
+// abandoned finds webhooks that the operator may leave on Discord (docs/understand/discord.md): no
+// status has ever named them, and w.requested has several names for their channel.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -49,7 +49,7 @@ type world struct {
 	members      map[string][]string
 	// gone contains the last versions of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned contains webhooks that no status has named and no spec requests any more.
+	// abandoned is true for the ids of webhooks that observer.abandoned finds.
 	abandoned map[string]bool
 }
 

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is a part (text) of a CEL rule of the field with the path at. The CEL rule limits a field
-// whose Kubernetes type sets no limit in the schema.
+// rule is a part (text) of a field's CEL rule; at is the field's path. The CEL rule limits this
+// field or a nested field, whose Kubernetes type sets no limit in the schema.
 type rule struct{ at, text string }
 
 func resourceRules(at string) map[string]rule {

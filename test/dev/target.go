@@ -70,7 +70,7 @@ func findTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// confirm shows the cluster to the user, and asks for a confirmation of a remote cluster.
+// confirm shows the cluster, and asks for a confirmation unless it is local or the user named it.
 func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	clients, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {

@@ -28,10 +28,10 @@
 //
 // # Options for stricter tests
 //
-//   - Options.Weakness makes reads return the state before the last write, and makes reads and
-//     edits find no object [C], because Discord promises only eventual consistency [D]. The
-//     duration of these faults is a guess. Weakness also causes 401 (4004 over the Gateway), 403
-//     and 5xx without a reason [C].
+//   - Options.Weakness makes some reads return an object's state before the last write, and some
+//     reads and edits find no object [C], because Discord promises only eventual consistency [D].
+//     The duration of these faults is a guess. Weakness also causes 401 (4004 over the Gateway),
+//     403 and 5xx without a reason [C].
 //   - The audit log drops entries after 45 days [D]. FillAuditLog adds entries of another user.
 //     AuditJitter gives each entry its own delay [C]. IgnoreTargetID ignores the query parameter
 //     target_id, which is in [S] but not in [D].

@@ -111,7 +111,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is [Server.Close], but lets running REST calls finish, unless ctx ends before.
+// Shutdown is [Server.Close], but lets running REST calls finish, unless ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()

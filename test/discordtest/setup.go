@@ -134,7 +134,7 @@ func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.RemoveRole(s.mustGuild(guildID), roleID)
 }
 
-// RemoveMember removes a member. A connected bot gets GUILD_DELETE without `unavailable`.
+// RemoveMember removes a member. A removed bot gets GUILD_DELETE without `unavailable`.
 func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -47,8 +47,8 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string, v
 	return string(output)
 }
 
-// task returns a section of a page in docs/do. The title of the page may take the place of a
-// section title.
+// task returns the text below a title in a page of docs/do, up to the next section. The title
+// belongs to the page or to a section.
 func task(page, section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "do", page)

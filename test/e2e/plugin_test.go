@@ -76,7 +76,7 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(text), err
 }
 
-// expectRestored restores a deleted Cluster from a backup, and then the data of a moment before
+// expectRestored restores a deleted Cluster from a backup, and then the database to a time before
 // this backup.
 func (w *world) expectRestored(ctx context.Context, dojo string) {
 	GinkgoHelper()

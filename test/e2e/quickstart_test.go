@@ -67,7 +67,7 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
 		// Prometheus does not scrape the operators of `make dev`. So DojoDown fires only for a Dojo
-		// that Prometheus has scraped before.
+		// that was up within the last hour.
 		Eventually(ctx, func() string {
 			return shell.run(ctx, "kubectl get --raw '/api/v1/namespaces/jutsu-monitoring/services/prometheus-operated:web/"+
 				"proxy/api/v1/query?query="+url.QueryEscape(`up{service="sendai-jujutsu-high"} == 1`)+"'")

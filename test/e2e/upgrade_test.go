@@ -130,8 +130,8 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 }
 
 // generations returns the generation (or else the resourceVersion) of objects of a Dojo, and the
-// containers' restarts. It returns only the existence of PrometheusRules, whose texts may change,
-// and ReplicaSets. Exempt a kind here if a new version changes its objects on purpose.
+// containers' restarts. Of ReplicaSets and of PrometheusRules, whose texts may change, it returns
+// only the existence. Exempt a kind here if a new version changes its objects on purpose.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}

@@ -26,7 +26,7 @@ type response struct {
 
 func (r response) ok() bool { return r.status/100 == 2 }
 
-// do repeats calls that exceed a rate limit, and reads and deletes that fail. Its errors contain
+// do repeats calls that exceed a rate limit, and failed GETs and DELETEs. Its errors contain
 // neither the token nor an address.
 func (b *bot) do(ctx context.Context, method, path string, body any) (response, error) {
 	repeatable := method == http.MethodGet || method == http.MethodDelete

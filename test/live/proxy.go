@@ -27,7 +27,7 @@ const (
 	maxBody = 16 << 20
 	// maxSubject limits the length, in bytes, of a recorded name from a request.
 	maxSubject = 12
-	// The user agent distinguishes calls of the type bot from calls of the operator.
+	// The user agent distinguishes calls by the Go type bot from calls by the operator.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 

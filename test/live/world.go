@@ -120,7 +120,7 @@ func isReady(o object) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
 }
 
-// stateOf returns "Ready", or the condition that explains why the object is not Ready.
+// stateOf returns "Ready", or a condition that explains why the object is not, or "no status".
 func stateOf(o object) string {
 	if isReady(o) {
 		return conditions.TypeReady

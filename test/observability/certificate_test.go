@@ -55,7 +55,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 	}
 }
 
-// certificateArguments returns the operator's argument and the server name for Prometheus.
+// certificateArguments returns the argument --metrics-cert-dir, and Prometheus' server name for TLS.
 func certificateArguments(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {

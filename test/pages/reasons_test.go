@@ -161,8 +161,8 @@ func shipped(t *testing.T) map[string]*ast.File {
 var ambiguous = regexp.MustCompile(`\b(clusters?|databases?|databaseroles?|backups?|scheduledbackups?|poolers?|dojos?|` +
 	`discord(servers?|groups?|channels?|roles?)|httproutes?|gateways?|ingress(es)?|crds?)( |,|$)`)
 
-// Commands in messages and on the page have a namespace, except commands about the whole cluster,
-// and full names of ambiguous resources.
+// Commands in messages and on the page use full names of ambiguous resources, and have a namespace
+// unless they are about the whole cluster.
 func TestCommands(t *testing.T) {
 	commands := commandsOf(text(t, reasonsPage), reasonsPage)
 	for file, tree := range shipped(t) {

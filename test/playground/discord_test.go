@@ -47,7 +47,7 @@ func TestWithBot(t *testing.T) {
 			"stringData: {token: placeholder}}"
 		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
 		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
-		// This Secret is in another namespace.
+		// This Secret has the name that server refers to, but another namespace.
 		elsewhere = "{apiVersion: v1, kind: Secret, metadata: {name: bot, namespace: b}, stringData: {token: placeholder}}"
 		tenants   = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a, namespace: b}, " +
 			"spec: {tokenSecretRef: {name: bot}, serverId: '19'}}"

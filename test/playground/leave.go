@@ -74,7 +74,7 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
 		switch {
-		// A Discord server always stays. An object without a finalizer has no resource on Discord.
+		// A Discord server always stays. An object without id and finalizer has no resource.
 		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0:
 		case retained(o):
 			kept = append(kept, onDiscordAs(o))

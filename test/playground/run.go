@@ -74,7 +74,7 @@ What to do next, in another terminal: follow the tour of docs/learn/tutorial.md,
 	return nil
 }
 
-// The error of awaitReady names the ended process, or the objects that are not Ready.
+// awaitReady's error names the ended process or, after the timeout, the objects that are not Ready.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)

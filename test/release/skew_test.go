@@ -200,7 +200,7 @@ func (s *skew) applySamples(root string) {
 	s.awaitReady()
 }
 
-// Discord allows only two changes of a topic in ten minutes, so use edits no channel.
+// use edits no channel, because Discord allows only two changes of a topic in ten minutes.
 func (s *skew) use(name string) {
 	s.t.Helper()
 	login, _, _ := unstructured.NestedString(s.get(dojoKind, owned).Object, "status", "database", "login")

@@ -213,7 +213,7 @@ func (s *gitOps) checkApplications(t *testing.T) {
 	}
 }
 
-// TestHealth in test/observability evaluates the health checks of docs/do/gitops.md.
+// checkCluster only compares the health checks with the docs; test/observability evaluates them.
 func (s *gitOps) checkCluster(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(s.applied).To(And(HaveLen(2), HaveKey("operators"), HaveKey("school")))

@@ -50,7 +50,7 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// A module that replaces another module of the project inherits its raised requirements.
+		// A module inherits the raised requirements of the project's modules that it requires.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command compiled measures the Go source that `make run`, `make test` and `.ci/run` compile with
-// an empty cache. It fails if a make target exceeds its budget, for example by a new dependency.
+// an empty cache. It fails if one of them exceeds its budget, for example by a new dependency.
 package main
 
 import (

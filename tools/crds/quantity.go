@@ -12,8 +12,8 @@ const upstream = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTP
 const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$`
 
 // boundQuantity bounds the pattern. If a CEL rule contains the bounded pattern, boundQuantity
-// deletes the pattern, because the message of a rule is a sentence. Quantities within lists and
-// maps have no rule: older API servers ignore maxLength when they estimate the cost of a rule.
+// deletes the pattern, because a rule has a readable message. Quantities within lists and maps have
+// no rule: older API servers ignore maxLength when they estimate the cost of a rule.
 func boundQuantity(schema map[string]any) {
 	if schema["pattern"] != upstream {
 		return

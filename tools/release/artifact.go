@@ -104,7 +104,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 // chartLinks matches the links in Chart.yaml to a branch. A release must not have such links.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
-// linkChart appends to the annotations, which must be the last key in the file.
+// linkChart appends links to the annotations, which must be the last key in the file.
 func linkChart(text string, where location.Location, docs string) string {
 	text = chartLinks.ReplaceAllString(text, "")
 	if docs == "" {

@@ -143,7 +143,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// A shallow clone has no history, even with the tag of the release.
+// In a shallow clone, before fails, even if the clone has the tag of the release.
 func TestFormerOfShallowClone(t *testing.T) {
 	h := newHistory(t, "a", "b", "c")
 	h.pin(h.at("a"))

@@ -208,8 +208,8 @@ func isReady(d *corev1api.Dojo) bool {
 }
 
 // isSuspended reports whether the operator has suspended the Dojo. A Dojo with an unknown size or
-// time zone is never Ready, but the operator reports that only once the Cluster is hibernated. Then
-// isSuspended uses the reason of the condition Available.
+// time zone is never Ready. isSuspended then uses the reason of Available: the operator reports an
+// unknown value of a suspended Dojo only once its Cluster, if any, is hibernated.
 func isSuspended(d *corev1api.Dojo) bool {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
 	available, degraded := find(conditions.TypeAvailable), find(conditions.TypeDegraded)

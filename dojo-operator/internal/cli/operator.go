@@ -33,9 +33,9 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform parses the flags in --operator-args (the parameter given). If it is empty, platform
-// parses the flags of the operator's Deployment. If there is none, or the user may not list it,
-// platform uses the default flags.
+// platform parses the flags in --operator-args (the parameter given). If given is empty, platform
+// parses the flags of the operator's Deployment. If there is no Deployment, or the user may not
+// list it, platform uses the default flags.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {

@@ -55,7 +55,7 @@ type State struct {
 	Now time.Time
 	// Nonce becomes the revision of changed credentials.
 	Nonce string
-	// Name and Source belong to the source Secret, Own to the Dojo's own Secret.
+	// Source has the metadata of the source Secret Name, Own the metadata of the Dojo's own Secret.
 	Name types.NamespacedName
 	Hosts
 	Source, Own *metav1.PartialObjectMetadata
@@ -107,7 +107,7 @@ func Observe(
 		return s, err
 	}
 	// If the Secret own exists but the cache lacks it, the planned POST fails, and the operator skips
-	// the writes that depend on it.
+	// the writes that depend on the POST.
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {
 		return s, err
 	}

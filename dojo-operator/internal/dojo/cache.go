@@ -94,7 +94,7 @@ func stripDojo(dojo *corev1api.Dojo) {
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			// Drop half a character at the end: JSON would replace it, so a copy would differ.
+			// Drop half a character at the end: JSON would replace it, so a recorded copy would differ.
 			cut := strings.ToValidUTF8(requested[:min(len(requested), maxRequest)], "")
 			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(cut))
 		}

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// resume returns commands to resume the Dojo, and to keep data that a deletion would drop.
+// resume returns the command to resume the Dojo, and, if a deletion waits, to keep the Dojo's data.
 func resume(dojo *corev1api.Dojo) string {
 	command := fmt.Sprintf("`kubectl annotate dojos.core.jutsu.com %s -n %s %s-`",
 		dojo.Name, dojo.Namespace, corev1api.PausedAnnotation)
@@ -30,7 +30,7 @@ func resume(dojo *corev1api.Dojo) string {
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause drops the writes of p, keeps the writes of guards, and reports the pause.
+// pause omits the writes of p, keeps the writes of guards, and reports the pause.
 func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if dojo.DeletionTimestamp != nil {

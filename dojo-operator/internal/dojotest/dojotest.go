@@ -138,7 +138,7 @@ func (c *Cluster) Put(o client.Object) {
 	}
 }
 
-// Reader returns a reader for a reconcile of the Dojo. Its cache always has the latest objects.
+// Reader returns a reader for a reconcile of the Dojo. The cache always has the latest objects.
 func (c *Cluster) Reader(dojo *corev1api.Dojo) apply.Reader {
 	none := expectations.NewSet(testclock.NewFakePassiveClock(Noon))
 	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(dojo.UID)}

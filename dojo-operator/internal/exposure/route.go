@@ -117,8 +117,8 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor returns whether a Gateway has accepted the HTTPRoute, or the condition of a refusal. If
-// several controllers have reported, an acceptance has priority over a refusal.
+// reportFor returns whether the Gateway ref has accepted the HTTPRoute, or the condition of a
+// refusal. If several controllers have reported, an acceptance has priority over a refusal.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {

@@ -38,7 +38,7 @@ type State struct {
 	Now     time.Time
 	Ingress *networkingv1.Ingress
 	Route   *unstructured.Unstructured
-	// NoRoutes is true if the cluster lacks the kind HTTPRoute.
+	// NoRoutes is true if the cluster lacks the kind HTTPRoute, or forbids the operator to read it.
 	NoRoutes  bool
 	Unchanged apply.Unchanged
 }

@@ -141,9 +141,9 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own DiscordChannel if the spec has neither a groupRef nor
-// a channelRef to it. If the alerts move to another DiscordChannel, Alertmanager first gets time to
-// read its new configuration.
+// planObsoleteChannel deletes the Dojo's own DiscordChannel if spec.alerts does not select it. If
+// the alerts move to another DiscordChannel, Alertmanager first gets time to read its new
+// configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || own.Name == ChannelName(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {

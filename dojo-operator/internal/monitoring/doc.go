@@ -4,9 +4,9 @@
 //
 // An alert takes this path: a rule fires in Prometheus, Alertmanager finds the Dojo's
 // AlertmanagerConfig, and posts the alert to the webhook of a Discord channel. discord-operator
-// creates the webhook of a DiscordChannel and writes its URL into a Secret. The status of the
-// DiscordChannel names this Secret. If alerts are not ready, only the Dojo's conditions show it:
-// the application does not wait for the alerts.
+// creates the webhook of a DiscordChannel and writes the webhook's URL into a Secret. The status of
+// the DiscordChannel names this Secret. If alerts are not ready, only the Dojo's conditions show
+// it: the application does not wait for the alerts.
 //
 // A tenant may edit the Secret of discord-operator, and Alertmanager would post to any URL in it.
 // So the AlertmanagerConfig names another Secret, which the Dojo owns. The operator writes only a

@@ -18,7 +18,7 @@ import (
 const operatorJob = "jutsu.com/dojo-operator"
 
 // rulesFor requires that Prometheus scrapes the operator with honorLabels, so that the label
-// namespace stays the Dojo's. The application counts requests with
+// namespace keeps the namespace of the Dojo. The application counts requests with
 // https://github.com/zsais/go-gin-prometheus.
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)

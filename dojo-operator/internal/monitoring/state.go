@@ -57,7 +57,7 @@ type Config struct {
 // State has the observed objects. A missing object is nil.
 type State struct {
 	Now time.Time
-	// Missing lists the kinds that the cluster lacks.
+	// Missing lists the kinds that the cluster lacks, or forbids the operator to read.
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured

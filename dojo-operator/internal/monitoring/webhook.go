@@ -34,7 +34,7 @@ type delivery struct {
 	issues []*conditions.Issue
 	// liveValid is true if the Dojo's own Secret already contains a valid URL.
 	liveValid bool
-	// safe is true if the Dojo's own Secret has a valid URL, now or after the planned write.
+	// safe is true if Alertmanager may use the Dojo's own Secret, after a planned write of it.
 	safe bool
 	// secret is the planned write of the Dojo's own Secret, or nil.
 	secret *apply.Object

@@ -177,7 +177,7 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	}
 }
 
-// The garbage collector deletes an immutable Secret, and the operator creates a new Secret.
+// The garbage collector deletes the abandoned Secret, and the operator creates a new Secret.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)

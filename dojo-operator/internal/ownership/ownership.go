@@ -32,7 +32,7 @@ const (
 
 	// Application is the value of NameLabel on children and on the application's pods.
 	Application = "dojo"
-	// Schema marks Jobs that run the database's SQL. The Service does not select their pods.
+	// Schema marks Jobs that run SQL, such as initSQL. The Service does not select their pods.
 	Schema = "dojo-schema"
 	// Release marks the Jobs of release steps, and their pods.
 	Release = "dojo-release"

@@ -20,8 +20,8 @@ type Users struct {
 	ByPlatform bool
 }
 
-// Spec returns a pod with one container that passes "restricted" pod security. All pods of the
-// operator use this spec.
+// Spec returns a pod with one container that passes "restricted" pod security. All pods that the
+// operator plans use this spec.
 func Spec(
 	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {

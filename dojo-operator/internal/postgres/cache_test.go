@@ -159,7 +159,7 @@ func TestStripKeepsTheFieldsThatPlansRead(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			// The name is an exception, because a plan takes the Cluster's name from the Dojo.
+			// No plan depends on the kept name, because it takes the Cluster's name from the Dojo.
 			if name != "name" && of(stripped) == before {
 				t.Errorf("the plan does not depend on the field: %s", before)
 			}

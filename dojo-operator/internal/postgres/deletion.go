@@ -62,8 +62,8 @@ func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
-// FinalBackup plans the backup before a deletion, if one is due. Its plan then has an issue until
-// the backup completes.
+// FinalBackup plans the backup before a deletion, if a backup is due. The plan then has an issue
+// until the backup completes.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(dojo, s.Cluster.Live, s.Bootstrap) {
 		return apply.Plan{}

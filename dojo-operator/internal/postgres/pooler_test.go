@@ -132,8 +132,8 @@ func TestNewDojoWithPooler(t *testing.T) {
 	}
 }
 
-// A suspended Dojo's Pooler has no instances once the application has stopped. Without a Pooler in
-// the spec, the operator then deletes the Pooler at once.
+// A suspended Dojo's Pooler has no instances once the application has stopped. If a user then
+// removes the Pooler from the spec, the operator deletes the object at once.
 func TestPoolerOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

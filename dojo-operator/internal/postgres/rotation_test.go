@@ -303,7 +303,7 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// CloudNativePG creates the second role again in a new Cluster, so the SQL must run again.
+// In a new Cluster, CloudNativePG creates the second login again, so its SQL must run again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(*corev1api.Dojo){"in another owner's Cluster": inPG, "in its own Cluster": ownPG} {
@@ -424,7 +424,7 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// If CloudNativePG may not read the second login's password, the operator causes a retry.
+// If CloudNativePG cannot read the second login's password, the operator makes it read again.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, rotating)

@@ -28,7 +28,7 @@ const (
 	// The kubelet copies at most the last 2 KiB of a log into the status. A single line of more
 	// than cutLog bytes may begin inside a Secret's value, and redact would not find the rest.
 	cutLog = 2000
-	// shortestSecret excludes shorter values, because they occur in ordinary words.
+	// shortestSecret: redact keeps shorter values, because they occur in ordinary words.
 	shortestSecret = 4
 	hidden         = "***"
 )

@@ -125,8 +125,8 @@ func (p *planner) kept() string {
 	return "Pods get the new spec only after the release step has succeeded."
 }
 
-// serving returns the image of the Deployment during a release step, or "" if it is unknown. The
-// image of the last successful step may be refused: an automatic rollback has replaced it.
+// serving returns the image of the Deployment during a release step, or "" if it is unknown. After
+// an automatic rollback, it can differ from the image of the last successful step.
 func serving(dojo *corev1api.Dojo) string {
 	if rollout := dojo.Status.Rollout; dojo.RollsBack() && rollout != nil && rollout.RefusedImage != "" {
 		return rollout.ServedImage
@@ -200,8 +200,8 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	}
 }
 
-// unrecorded reports whether the status lacks the success of the Job. A Job without its step, whose
-// annotation another client has removed, is never recorded.
+// unrecorded reports whether the status lacks the success of the Job. It is false for a Job whose
+// step annotation another client has removed: the status never records such a Job.
 func (p *planner) unrecorded(job *batchv1.Job) bool {
 	known, step := p.dojo.Status.Release, stepOf(job)
 	return ended(job, batchv1.JobComplete) && step != "" && (known == nil || !slices.Contains(known.Succeeded, step))

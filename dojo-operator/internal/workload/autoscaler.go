@@ -75,8 +75,8 @@ func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutosc
 		return nil, 0
 	}
 	c := &scaler.Status.Conditions[i]
-	// Without pods, the condition is False too, so the wait begins when the Deployment is
-	// available.
+	// Without pods, the condition is False too, so the wait begins at the earliest when the
+	// Deployment becomes available.
 	since := latest(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))

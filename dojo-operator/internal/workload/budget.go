@@ -17,7 +17,7 @@ import (
 )
 
 // budgetRetry is the pause before the operator checks a name conflict again. No event shows that
-// the other Dojo is gone.
+// the conflicting Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {

@@ -189,7 +189,7 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		// ReplaceSpec replaces the whole spec, even if an autoscaler owns the replicas.
+		// ReplaceSpec replaces the whole spec, so it needs the replicas even if an autoscaler owns them.
 		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo)
 	}
 	return deployment

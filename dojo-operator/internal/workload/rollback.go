@@ -77,8 +77,8 @@ func expired(dojo *corev1api.Dojo, s State, cfg Config) bool {
 		withoutDeadline(live) && timeLeft(dojo, s, cfg) <= 0
 }
 
-// withoutDeadline reports whether Kubernetes reports no deadline for the first pods of an image. It
-// finishes a rollout at 0 replicas, such as those of a suspended Dojo.
+// withoutDeadline reports whether Kubernetes reports no deadline for the first pods of an image:
+// the rollout finished at 0 replicas, for example while the Dojo was suspended.
 func withoutDeadline(live *appsv1.Deployment) bool {
 	return deploymentCondition(live, appsv1.DeploymentProgressing).Reason == rolloutFinished &&
 		live.Status.AvailableReplicas == 0

@@ -118,7 +118,8 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, dojo *corev1
 	return err
 }
 
-// Replicas returns 0 if suspended; else the autoscaler's number, the last size, or spec.replicas.
+// Replicas returns 0 if suspended; else the autoscaler's number, or the last size or spec.replicas
+// within the limits of spec.autoscaling.
 func (s *State) Replicas(dojo *corev1api.Dojo) int32 {
 	if dojo.Spec.Suspend {
 		return 0

@@ -76,8 +76,8 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress returns the Gateway's address. It refuses an address at another host than the
-// API's (*gateway.Fatal): a user must allow that host in GatewayURL.
+// gatewayAddress returns the Gateway's address. It refuses (*gateway.Fatal) a host that the default
+// of GatewayURL excludes: a user must set GatewayURL.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -163,7 +163,7 @@ type Stats struct {
 	discordclient.Stats
 	store.Health
 	// TooManyGuilds is true if the bot is in too many guilds for one Gateway session. The Client
-	// then polls the guilds that its users ask for.
+	// then polls the guilds that [Client.Guild] was called for.
 	TooManyGuilds bool
 }
 

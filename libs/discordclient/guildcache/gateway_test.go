@@ -108,8 +108,8 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After close code 4004, Run ends. After each other code, the Client polls, and connects again only
-// after an hour.
+// After close code 4004, Run ends. After each other fatal code, the Client polls, and connects
+// again only after an hour.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {

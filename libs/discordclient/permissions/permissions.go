@@ -146,7 +146,7 @@ type Overwrite struct {
 }
 
 // In returns a member's permissions in a channel. Overwrites apply in Discord's order: @everyone's,
-// the roles' (allow overrides deny), the member's. They do not bind administrators.
+// the roles' (allow overrides deny), the member's. None restricts an administrator.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

@@ -369,8 +369,8 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// until returns the time until at, but at most Propagation, because the intent's own entry may
-// appear earlier, and at least a second.
+// until returns the time until at, but at least a second, and at most Propagation, because the
+// intent's own entry may appear before at.
 func (in Intent) until(at time.Time) time.Duration {
 	return max(min(at.Sub(in.Now()), in.Propagation), time.Second)
 }
@@ -398,8 +398,8 @@ func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Res
 	}
 }
 
-// own reports whether the bot has created the entry's object for the intent. Any member may write
-// the intent's reason, so it proves nothing in an entry of another user.
+// own reports whether the bot has created the entry's object for the intent. Other users may
+// write the same reason, so it proves nothing in their entries.
 func (in Intent) own(e discordclient.AuditEntry, self string) bool {
 	other := self != "" && e.UserID != "" && e.UserID != self
 	return e.Action == in.action() && !other && !in.foreign(e) && !in.Claimed(e.TargetID)

@@ -90,7 +90,7 @@ func (p Page) Run(m *testing.M, update *bool) int {
 	return code
 }
 
-// Check fails if console blocks differ from their golden files, or are fewer than minBlocks.
+// Check fails if console blocks are too few or, without update, differ from their golden files.
 func (p Page) Check(t *testing.T, update bool, minBlocks int) {
 	t.Helper()
 	is, should, outputs, err := p.read()

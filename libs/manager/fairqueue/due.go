@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// due delays items. After the delay, it adds the item, unless a worker has received it meanwhile.
+// due adds an item after a delay, unless a worker receives the item before the delay ends.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
@@ -35,7 +35,7 @@ func (d *due) forget(item reconcile.Request) {
 	delete(d.at, item)
 }
 
-// Add is called by the delaying queue at the end of a delay, which may be outdated.
+// Add is called by the delaying queue when a delay ends. Whether the item is due depends on d.at.
 func (d *due) Add(item reconcile.Request) {
 	d.mu.Lock()
 	at, waits := d.at[item]

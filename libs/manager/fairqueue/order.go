@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// order sorts the ready items of client-go's workqueue. Set an item's priority before you add it.
+// order sorts the ready items of client-go's workqueue. Call setPriority before you add an item.
 type order struct {
 	mu      sync.Mutex
 	wanted  map[reconcile.Request]int // priority that the next Push uses, of items that are not queued

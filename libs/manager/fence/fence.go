@@ -30,8 +30,8 @@ const retryPeriod = time.Second
 //
 // A request may still arrive too late, after a delay in the process or the network. The API server
 // refuses a late finalizer or status by its resourceVersion. Discord cannot refuse a late create,
-// so the successor waits for --recovery-wait after it first sees a foreign finalizer. If a paused
-// virtual machine stops both clocks, the fence notices that only after a clock correction.
+// so the successor waits for --recovery-wait after it first sees another process's finalizer. If a
+// paused virtual machine stops all its clocks, the fence notices the pause only after a correction.
 type Fence struct {
 	lease, renew time.Duration
 	now          func() time.Time
@@ -60,7 +60,7 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns the longer time of both clocks: Linux stops the monotonic clock in suspend mode.
+// age uses the clock that shows more time: Linux stops the monotonic clock in suspend mode.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
@@ -71,7 +71,7 @@ func (f *Fence) set(renewed time.Time) {
 	f.renewed = renewed
 }
 
-// Quiet requeues the object without an error if the fence refused a write, so no metric counts it.
+// Quiet requeues the object if the fence refused a write, without an error that metrics count.
 func Quiet(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		result, err := r.Reconcile(ctx, request)

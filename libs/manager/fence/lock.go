@@ -47,7 +47,7 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// If a frozen process receives SIGTERM, client-go would release the Lease of the successor.
+		// Otherwise, client-go would release the successor's Lease when a frozen process gets SIGTERM.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)

@@ -93,7 +93,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange waits for a change, and returns false if the stream ends before. Meanwhile, it sends
+// awaitChange waits for a change, and returns false if the stream ends first. Meanwhile, it sends
 // SSE comments, so that proxies keep the stream open.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {

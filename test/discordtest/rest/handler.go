@@ -51,7 +51,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 		fault := h.Faults.Pick(*rec)
 		h.discord.Unlock()
 
-		// A received call is executed even if its client disconnects before.
+		// A received call is executed even if its client disconnects during the wait.
 		if !h.Faults.Before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}

@@ -206,7 +206,7 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard fails a spec if the operator ended during it, and starts a process for the next spec.
+// Guard fails a spec in which the operator ended, and starts a new process for the next spec.
 // Call Guard at package level, like Describe.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {

@@ -113,7 +113,7 @@ func (c client) get(ctx context.Context, address string, offset int64,
 }
 
 // request fails at once if an earlier request found the host unreachable. If this request finds the
-// host unreachable, it cancels the host's other requests.
+// host unreachable, it cancels the host's other unanswered requests.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

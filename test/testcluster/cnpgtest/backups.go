@@ -99,9 +99,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the oldest immediate Backup of former schedules of this name, or nil.
-// After such a Backup, CloudNativePG does not make a new immediate Backup, even if the Cluster was
-// deleted since.
+// formerImmediate returns the oldest immediate Backup of deleted ScheduledBackups with o's name, or
+// nil. After such a Backup, CloudNativePG does not make a new immediate Backup, even if the Cluster
+// was deleted since.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {

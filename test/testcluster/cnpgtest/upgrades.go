@@ -61,9 +61,9 @@ func majorOf(image string) int64 {
 }
 
 // playUpgrade upgrades a Cluster's data in a Job while no instance runs. As in CloudNativePG
-// (pkg/reconciler/majorupgrade/reconciler.go), a completed Job gives the data the version that the
-// spec names at that time, first in the status; then playUpgrade deletes the Job. It also deletes
-// the Job if the spec names the former version again before the Job has completed.
+// (pkg/reconciler/majorupgrade/reconciler.go), once the Job has completed, the status gets the
+// version that the spec then names, and the next call deletes the Job. playUpgrade also deletes the
+// Job if the spec names the former version again before this change of the status.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {

@@ -29,9 +29,9 @@ type Release struct {
 	Tags []string
 }
 
-// Plan prepares a release of HEAD, but does not create tags. If a shared module has changed since
-// the newest tag of the shared modules, all shared modules get the operators' version. If that
-// version is not newer than this tag, or is above v1, they get their own next version.
+// Plan prepares a release of HEAD, but does not create tags. If the shared modules have no tag, or
+// one of them has changed since their newest tag, they all get the operators' version, or their own
+// next version if the operators' version is not newer than their newest tag, or is above v1.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)

@@ -88,8 +88,8 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	}
 }
 
-// conditionsOf returns the conditions Ready, Progressing and Degraded. Only the condition with the
-// type kind is True; an empty kind means Ready.
+// conditionsOf returns the conditions Ready, Progressing and Degraded. Only the condition whose
+// type is kind is True; an empty kind means Ready.
 func conditionsOf(kind, reason, message string) []metav1.Condition {
 	condition := func(of string, is bool) metav1.Condition {
 		c := metav1.Condition{

@@ -59,7 +59,7 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Without the roles, the export would advise to remove overwrites that keep a channel private.
+// An export that read no roles would advise to remove overwrites that keep a channel private.
 func TestRolesAreListed(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{

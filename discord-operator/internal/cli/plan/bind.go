@@ -106,7 +106,7 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds a planned create (with an id above all others) or new role name to the snapshot.
+// simulate adds a planned create (with the highest id) or a new role name to the snapshot.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)

@@ -33,8 +33,8 @@ const (
 
 const notObserved = "NotObserved"
 
-// If no operator has read a spec for longer than unseen after the last write, the health is Unknown,
-// unless only finalizers of other clients delay a deletion.
+// If no operator has read a spec within unseen after the last write, the health is Unknown, unless
+// only finalizers of other clients delay a deletion.
 const unseen = time.Minute
 
 // State is the health of an object with the reason.

@@ -159,8 +159,8 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions omits live permissions above the ceiling. It keeps the other live permissions if
-// spec.permissions is not set, and otherwise only bits without a documented name.
+// permissions returns the live permissions within the ceiling. If spec.permissions is set, it
+// replaces all of them that have a documented name.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {

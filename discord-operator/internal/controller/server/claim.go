@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight orders the DiscordServers that name the same guild. The lowest weight manages the guild.
+// weight ranks the DiscordServers of a guild: the oldest with the lowest weight manages the guild.
 type weight int
 
 const (

@@ -148,7 +148,7 @@ func (s *State) Include(server *v1alpha1.DiscordServer, o status.Object) {
 }
 
 // children returns groups and channels that may use the server or still have a resource in it. It
-// ignores objects whose deletion has ended, but not the other channels of such a group.
+// ignores objects whose deletion has ended, but not the other channels of an ignored group.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
@@ -288,8 +288,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.Disco
 	return s, err
 }
 
-// dependents returns an issue if objects need the server. If another DiscordServer claims the guild,
-// it will manage the channels that moved.
+// dependents returns an issue if objects need the server. It ignores moved channels if another
+// DiscordServer claims the guild, because that DiscordServer will manage them.
 func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer, claimed bool) error {
 	groups, channels, err := r.children(ctx, server)
 	if err == nil && !claimed {

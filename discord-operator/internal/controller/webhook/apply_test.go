@@ -42,7 +42,7 @@ func (k *kept) Create(_ context.Context, o client.Object, _ ...client.CreateOpti
 	return errors.Join(err, json.Unmarshal(raw, secret))
 }
 
-// The status of a webhook depends on the step of the webhook, not on other issues of the channel.
+// The status of a webhook depends on its own results, not on other issues of the channel.
 func TestDroppedWebhookLeavesTheStatus(t *testing.T) {
 	t.Parallel()
 	old := &v1alpha1.WebhookStatus{ID: "7", SecretRef: &v1alpha1.LocalSecretReference{Name: "alerts-webhook"}}

@@ -24,7 +24,7 @@ type Bot struct {
 	started time.Time
 	stop    context.CancelFunc
 	// Bots.mu guards both fields. refusedAt is the time at which the operator found the token
-	// refused; zero if it did not. refusals counts the consecutive refusals before this one.
+	// refused; zero if it did not. refusals counts the consecutive refusals before refusedAt.
 	refusedAt time.Time
 	refusals  int
 
@@ -73,7 +73,7 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 }
 
 // Webhooks returns a channel's webhooks. It sends a call if the cache has no list of them, or only
-// a list from before since.
+// a list that is older than since.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {

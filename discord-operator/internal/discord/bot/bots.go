@@ -91,8 +91,8 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a new channel of all events. Call it before Of, because a bot sends no events to a
-// channel that is newer than its start. Receive every event, because later events wait for it.
+// Events returns a new channel of all events. Call it before Of, because a bot sends events only to
+// channels from before the bot's start. Receive every event: each event blocks later events.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()

@@ -116,7 +116,7 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 }
 
 // ToDelete returns the bot for deletions. If the token's Secret is gone or malformed, it returns
-// the last used bot, if there is one, and if the Secret allowed it this guild.
+// the last used bot, if there is one and the Secret allowed that bot for this guild.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }

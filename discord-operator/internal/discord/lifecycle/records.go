@@ -102,7 +102,7 @@ func (r *Records) Adopted(uid types.UID, id string) {
 // Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
 
-// Claim is like Bound, but fails if a concurrent search has bound the resource to another object.
+// Claim is like Bound, but returns false if the resource is bound to another object.
 func (r *Records) Claim(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

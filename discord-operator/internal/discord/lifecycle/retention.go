@@ -42,8 +42,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (now || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns an issue if the server forbids that the resource stays on Discord, but the
-// object retains the resource, or only other objects of the same namespace claim it too.
+// unretained returns an issue if the server forbids that the resource stays on Discord, but it
+// would stay: the object retains it, or other objects, all of the same namespace, claim it.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

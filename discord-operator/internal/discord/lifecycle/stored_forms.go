@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// StoredForms returns the values that Discord stores in another form. It omits an ignored value
-// after resource.NotAppliedRetry or a change of the spec, so that the operator requests it again.
+// StoredForms returns the values that Discord stores in another form or ignores. It omits ignored
+// values after resource.NotAppliedRetry or a change of the spec: they are then requested again.
 func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -109,8 +109,8 @@ func (r *Resources) Bound() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that are deleted, or have a new role id or first conditions. It also
-// selects a DiscordRole whose deletion begins without a role id: its siblings no longer wait for it.
+// RoleBound selects DiscordRoles that were deleted, got another role id, or got first conditions.
+// It also selects a DiscordRole whose deletion begins without a role id: its siblings stop waiting.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -204,8 +204,8 @@ func (c *ChannelCreate) Remaining(
 }
 
 // Send implements Create. If the create has no overwrites, Send adds the category's, because
-// without them some compatible APIs create a public channel. If Discord refuses them, Send omits
-// them, and Discord copies them.
+// without them some compatible APIs create a public channel. If Discord refuses the category's
+// overwrites, Send repeats the create without them, and Discord copies them from the category.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {

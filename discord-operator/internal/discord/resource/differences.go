@@ -51,8 +51,8 @@ type Differences struct {
 	Changes         []Change // changes of the fields in Fields
 }
 
-// differ adds a field that needs an edit to d.Fields. If Discord has ignored the same edit before,
-// differ adds the field to d.Ignored instead.
+// differ adds the field to d.Fields if it needs an edit, or to d.Ignored if Discord has ignored the
+// same edit before.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {

@@ -88,7 +88,7 @@ func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E]
 }
 
 // NewPartialField returns a field that a create sets in part. An edit then sets the value that
-// remaining returns; nil for none.
+// remaining returns, unless that value is nil.
 func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {

@@ -72,7 +72,7 @@ var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits returns live with exactly the bits of these words set. It keeps live bits that have no word.
+// Bits sets the bits of these words in live, and clears the bits of n's other words.
 func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {

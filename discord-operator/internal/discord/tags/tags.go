@@ -98,7 +98,7 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns a spec's tags for the status; the former record until Discord has all of them.
+// Record returns a spec's tags for the status, or before if Discord does not have all these tags.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (statuses []v1alpha1.ForumTagStatus) {

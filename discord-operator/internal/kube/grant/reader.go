@@ -203,7 +203,7 @@ func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditio
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }
 
-// RoleSelectorUnusable returns the same issue for the selector of a server's allowedRoles.
+// RoleSelectorUnusable returns an issue if allowedRoles has an unusable selector, or nil.
 func (r *Reader) RoleSelectorUnusable(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return selectorUnusable(fieldRoles+".namespaces", roleNamespaces(server), r.Unread)
 }

@@ -55,7 +55,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 }
 
 // initialize starts series at 0, so that a first event counts as an increase. It omits drift, whose
-// labels are not known before.
+// labels are not known at the start.
 func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)

@@ -20,7 +20,7 @@ func Observed(o interface {
 	return o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve
 }
 
-// setObserved reports differences in the condition InSync. Ready stays True despite differences,
+// setObserved sets InSync, which is False for differences. Ready stays True despite differences,
 // because clients could otherwise wait for Ready forever.
 func setObserved(o Object) {
 	conds := slices.Clone(o.GetConditions())

@@ -53,7 +53,7 @@ func (r *Recorder) Relevant() predicate.Predicate {
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
 }
 
-// Finalized reports whether the object has our finalizer, so that a create may have been sent.
+// Finalized reports whether the object has our finalizer, which we set before we send a create.
 func Finalized(o client.Object) bool {
 	return controllerutil.ContainsFinalizer(o, v1alpha1.CleanupFinalizer)
 }

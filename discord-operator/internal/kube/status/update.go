@@ -43,7 +43,7 @@ type Report struct {
 }
 
 // Update writes a changed status, and returns when to reconcile again. Only the worst issue decides
-// when, because each reconcile repeats the request that Discord has refused.
+// this: an earlier reconcile would repeat the request that Discord has refused.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil

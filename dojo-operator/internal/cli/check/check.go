@@ -38,7 +38,7 @@ const (
 	Unseen Mark = "?"
 )
 
-// Line is the result of one check.
+// Line is a line of the report: a check and its result.
 type Line struct {
 	Mark    Mark   `json:"mark"`
 	Subject string `json:"subject"`

@@ -48,8 +48,8 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection names two selectors in the spec of a server: objects selects the objects of a kind, and
-// namespaces selects the namespaces of these objects.
+// selection names two selectors in the spec of a Prometheus or Alertmanager: objects selects the
+// objects of a kind, and namespaces selects their namespaces.
 type selection struct{ objects, namespaces, kind string }
 
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {

@@ -187,7 +187,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 }
 
 // stage compares the objects with their earlier versions in before. It returns the changes, and the
-// requests except the first ones. The parameter writes is the number of requests to leave out.
+// requests of this stage. The parameter writes is the number of requests before this stage.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model
 	stage := Stage{After: after}

@@ -164,7 +164,7 @@ func serves(d *corev1api.Dojo, server string) bool {
 }
 
 // extended moves the end of the present window to the end of the WAL archive. Without a WAL
-// archive, only the end of a backup is restorable, so the window begins and ends with the last one.
+// archive, only the end of a backup is restorable, so the window is the end of the last backup.
 func extended(w *world.World, in Window) Window {
 	if !archivesLog(w.Dojo) {
 		in.From, in.backupsOnly = in.To, true

@@ -31,7 +31,7 @@ type World struct {
 	Objects map[Ref]client.Object
 	// Pods are the pods of the application. Instances are the pods of the Cluster.
 	Pods, Instances []corev1.Pod
-	// Jobs run the database's SQL.
+	// Jobs run SQL in the Dojo's database, such as initSQL.
 	Jobs []batchv1.Job
 	// Backups are the Backups of the Cluster, and of former Clusters with the same name.
 	Backups []cnpgv1.Backup

@@ -35,7 +35,7 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }
 
-// lastBackup keeps the known result while a backup runs: CloudNativePG then reports BackupStarted.
+// lastBackup keeps the known result while CloudNativePG reports BackupStarted instead of a result.
 func lastBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:

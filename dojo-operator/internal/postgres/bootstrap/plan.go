@@ -50,7 +50,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	return step
 }
 
-// Check returns an issue if the Cluster is lost, or if its origin is not that of the spec.
+// Check returns an issue if the Cluster is lost, or the issue of [Mismatch].
 func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
 		return lostIssue(dojo, in.Database, in.Connected)
@@ -72,7 +72,7 @@ func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	return step
 }
 
-// Mismatch returns an issue if the Cluster's origin differs from spec.postgres.cluster.bootstrap.
+// Mismatch returns an issue if the spec has a bootstrap, but the Cluster has another origin.
 func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	origin := Origin(dojo)
 	if origin == "" || live == nil || live.Annotations[corev1api.OriginAnnotation] == origin {

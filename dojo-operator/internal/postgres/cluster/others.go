@@ -21,8 +21,8 @@ import (
 
 // ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation
 // (all), and the other Dojos with a database in the Cluster (guests). Databases of deleted Dojos
-// prevent a deletion, but no hibernation. So do suspended Dojos, unless their database is being
-// deleted.
+// and suspended Dojos prevent a deletion, but no hibernation. A suspended Dojo whose database is
+// being deleted prevents both.
 func ObserveOthers(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool,
 ) (all []string, guests []corev1api.Dojo, err error) {

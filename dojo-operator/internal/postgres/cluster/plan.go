@@ -68,9 +68,9 @@ func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg
 }
 
 // lowersVersion reports whether desired names an image of a lower major version than the live
-// Cluster. Such a write must fail if pg_upgrade has just replaced the data: CloudNativePG writes the
-// new version of the data to the status before it deletes the Job (majorupgrade/reconciler.go), and
-// the cache may show the deletion first.
+// Cluster. Such a write must fail if pg_upgrade has just replaced the data: CloudNativePG writes
+// the new version of the data to the status before it deletes the upgrade's Job
+// (majorupgrade/reconciler.go), and the cache may show the deletion first.
 func lowersVersion(
 	dojo *corev1api.Dojo, live *cnpgv1.Cluster, desired *unstructured.Unstructured, in images.Input,
 ) bool {

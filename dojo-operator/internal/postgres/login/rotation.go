@@ -85,7 +85,7 @@ func inUse(dojo *corev1api.Dojo, s State, in Input) string {
 }
 
 // changeUsers says how other Dojos get the new Secret. A name with a slash belongs to a Dojo in
-// another namespace. That Dojo may use the new Secret only after the Secret has the annotation.
+// another namespace. That Dojo may use the new Secret only if the Secret's annotation allows it.
 func changeUsers(users []string, secret string) string {
 	if slices.ContainsFunc(users, func(name string) bool { return strings.Contains(name, "/") }) {
 		return fmt.Sprintf("Share the Secret %[1]s with the namespaces of these Dojos by its annotation "+

@@ -61,8 +61,8 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available counts the available pods. The Pooler's status also counts unavailable pods (CloudNativePG's
-// pooler_status.go).
+// available counts the available pods. The Pooler's status also counts unavailable pods
+// (CloudNativePG's pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -91,7 +91,7 @@ func byPooler(o metav1.Object) bool {
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip removes all fields of a foreign Deployment except identity and a Pooler's available pods.
+// Strip keeps only a foreign Deployment's identity, and availableReplicas if it is a Pooler's.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)

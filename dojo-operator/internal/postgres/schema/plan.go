@@ -38,8 +38,8 @@ type As struct {
 	Image string
 }
 
-// Record identifies the SQL that has run. It always has all keys, because a key that is added later
-// would need another write (libs/apply).
+// Record identifies the SQL that has run. It always has all keys, because the first new key after
+// the create of the Database would cost an extra patch (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -374,7 +374,7 @@ func (s *State) StopIdle() []apply.Deletion {
 	return idle
 }
 
-// Stop deletes the Jobs that may have sessions in the database, except statistics Jobs.
+// Stop plans the deletion of all Jobs except statistics Jobs.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {

@@ -238,8 +238,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore prefers the annotation, because barman-cloud deletes a Backup object that the present
-// archive lacks (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
+// takenBefore reads the annotation first, because barman-cloud deletes a Backup object that the
+// present archive lacks (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":

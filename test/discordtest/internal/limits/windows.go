@@ -51,7 +51,7 @@ func (w *Window) slide(r Rate, now time.Time) {
 	}
 }
 
-// Take counts one event. If the window is full, Take returns the time until it has room, and false.
+// Take counts one event if the window has room. Otherwise it returns the time to wait, and false.
 func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, ok bool) {
 	if r.N == 0 {
 		return 0, true

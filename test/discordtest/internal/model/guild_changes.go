@@ -61,7 +61,7 @@ func withNews(features []string) []string {
 	return append([]string{}, features...)
 }
 
-// ReplaceGuild changes a guild's settings, with an audit log entry and GUILD_UPDATE.
+// ReplaceGuild sets a guild's settings. A change causes an audit log entry and GUILD_UPDATE.
 func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
 	before, was := g.Wire(), g.Guild
 	g.Guild = after

@@ -27,7 +27,7 @@ func (m *Member) Wire(u *User) map[string]any {
 	}
 }
 
-// RemoveMember removes a member. A connected bot gets GUILD_DELETE without `unavailable`.
+// RemoveMember removes a member. A removed bot gets GUILD_DELETE without `unavailable`.
 func (d *Discord) RemoveMember(g *GuildState, user string) {
 	delete(g.Members, user)
 	d.Events.Left(g, user)

@@ -23,7 +23,7 @@ func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	return out
 }
 
-// SecretWire returns the JSON of a webhook for a client that knows its token: without user.
+// SecretWire returns a webhook's JSON, without the field user, for a client with the webhook token.
 func (d *Discord) SecretWire(w *Webhook) map[string]any {
 	out := d.WebhookWire(w, w.ApplicationID)
 	delete(out, "user")

@@ -97,7 +97,7 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 		return g, w, nil
 	}
 	have := g.GuildPermissions(c.Bot.UserID)
-	// A stale read still finds the webhooks of a deleted channel.
+	// A stale read can find a webhook of a deleted channel, so `in` can be nil.
 	if in := g.Channels[w.ChannelID]; in != nil {
 		have = g.PermissionsIn(in, c.Bot.UserID)
 	}

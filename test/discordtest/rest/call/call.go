@@ -95,7 +95,7 @@ func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	return n, nil
 }
 
-// Reason returns the decoded header X-Audit-Log-Reason, at most 512 characters.
+// Reason returns the decoded header X-Audit-Log-Reason, or an error above 512 characters.
 func (c *Call) Reason() (string, error) {
 	raw := c.Request.Header.Get("X-Audit-Log-Reason")
 	text, err := url.PathUnescape(raw)

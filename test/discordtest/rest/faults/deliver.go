@@ -14,7 +14,7 @@ import (
 )
 
 // wait waits for the duration d or, if d is 0, until hold is closed. It returns false if ctx ends
-// or the server closes before.
+// or the server closes first.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true

@@ -28,7 +28,7 @@ type Fault struct {
 
 // Action is the effect of a fault. Functions such as discordtest.FailBefore return actions.
 type Action struct {
-	// Effect executes the call before the response.
+	// Effect executes the call before the response. Without Effect, only Late executes it.
 	Effect bool
 	// Before delays the execution, After delays the response, both on the simulator's clock.
 	Before, After time.Duration
@@ -57,8 +57,8 @@ type Faults struct {
 // New returns an empty set of faults.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add activates a fault, and remove deactivates it. The oldest fault that matches a call, also by
-// its Rate, hits the call.
+// Add activates a fault, and remove deactivates it. The oldest fault that matches a call, and whose
+// Rate selects the call, hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()

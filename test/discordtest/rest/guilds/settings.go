@@ -61,8 +61,8 @@ func Edit(c *call.Call) (int, any, error) {
 }
 
 // ignoresCommunityChannels reports whether an edit leaves the rules and updates channels unchanged.
-// Users report this for edits of Community guilds without COMMUNITY in features. For other guilds
-// without COMMUNITY, Options.Altered decides.
+// Users report this for an edit of a Community guild that sends no COMMUNITY in features. For such
+// an edit of another guild, Options.Altered decides.
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")

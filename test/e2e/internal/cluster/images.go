@@ -57,8 +57,8 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// CloudNativePG 1.30.0 uses this name by default (pkg/versions/versions.go). The binary
-		// here is from Debian 13.
+		// CloudNativePG 1.30.0 uses this name by default (pkg/versions/versions.go). The image's
+		// PgBouncer is from Debian 13.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

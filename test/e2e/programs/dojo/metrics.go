@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The real application has these names and labels (https://github.com/zsais/go-gin-prometheus).
+// Names and labels are as in the real application (https://github.com/zsais/go-gin-prometheus).
 var (
 	requests = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: "gin_requests_total", Help: "How many HTTP requests were processed, by status code, method and path.",

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// A failure is a response with status 400 or above, or a request without an answer.
+// An answer is a complete response with a status below 400. Every other result is a failure.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`

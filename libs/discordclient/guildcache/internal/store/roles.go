@@ -92,7 +92,7 @@ func (st *Store) WriteRoles(
 }
 
 // wroteRole applies the result of a write of a role (nil: deleted) and reports whether the view
-// changed. It ignores a role whose event came first, because the view may be newer.
+// changed. It ignores a role whose event came first, because the view may be newer than role.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

@@ -45,9 +45,9 @@ type View struct {
 // Snapshot returns the current state. Later changes of the view do not change this Snapshot.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether an event, or a delete by this bot, has removed this channel or role. A
-// list of channels ends this record if it was requested more than 5 s later. A channel that a list
-// lacks does not count as deleted, because it may only be hidden.
+// Deleted reports whether an event, or a delete by this bot, has removed this channel or role. It
+// forgets the removal after a list of channels that was requested more than 5 s later. A channel
+// that a list lacks does not count as deleted, because it may only be hidden.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -251,8 +251,8 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest role. It returns true if a role is
-// uncertain or the bot owns the guild.
+// BelowBot reports whether a role is below the bot's highest role. It also returns true if either
+// role is uncertain, or if the bot owns the guild.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)

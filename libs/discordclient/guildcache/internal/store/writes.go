@@ -65,8 +65,8 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 }
 
 // notFound handles an error of ClassGone for a channel. If missing is true, Discord has called the
-// channel itself unknown, and the view loses it. The view also becomes stale, because Discord may
-// call an existing channel unknown.
+// channel itself unknown, and the view loses it. In both cases the view becomes stale, because
+// Discord may call an existing channel unknown.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
