@@ -104,7 +104,7 @@ var _ = Describe("The manifests of kubectl discord export for a random server", 
 			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
 
 			// Several channels may have the same name. The ids in the statuses tell them apart.
-			By("planning no change for files of the copy's objects that include their statuses")
+			By("planning no change for the copy's manifests, with their statuses")
 			folder := GinkgoT().TempDir()
 			for i, o := range allIn(ctx, empty.ns) {
 				kind, err := k8s.GroupVersionKindFor(o)

@@ -292,8 +292,9 @@ func deployedAsIs(o *environment.Options) { o.Deployed = true }
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {
 	check(s.Admin.Create(ctx, credentials("first")))
 	s.startLeader(ctx)
-	b.abuse(ctx, s, at, dojoTenant(s.childrenOfOne(ctx)), []attack{{"Dojos that a quota refuses", refusedDojos},
-		{"objects of 1 MiB", forgedForDojos}, {"references to others", dojoReferences}})
+	b.abuse(ctx, s, at, dojoTenant(s.childrenOfOne(ctx)), []attack{
+		{"Dojos with children that a quota refuses", refusedDojos},
+		{"objects of 1 MiB", forgedForDojos}, {"references to objects of another tenant", dojoReferences}})
 }
 
 func (s *stage) childrenOfOne(ctx context.Context) children {
@@ -331,7 +332,7 @@ func (b *bench) abuseChannels(ctx context.Context, s *stage, at sheet) {
 		return err == nil && channelReady(kept), client.IgnoreNotFound(err)
 	}))
 	b.abuse(ctx, s, at, channelTenant(s.discord.crowd), []attack{{"refused tokens", refusedTokens},
-		{"objects of 1 MiB", forgedForChannels}, {"references to others", channelReferences(kept)},
+		{"objects of 1 MiB", forgedForChannels}, {"references to objects of another tenant", channelReferences(kept)},
 		{"loops of a granted tenant", granted}})
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
 		at.add(fmt.Sprintf("calls that Discord answers with %d", status), float64(s.discord.refused(status)), "in all")

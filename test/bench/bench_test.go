@@ -93,7 +93,7 @@ var groups = map[string]group{
 		},
 		positive: []string{
 			"abuse of Dojos, 20: alone: created to Ready, p95",
-			"abuse of Dojos, 20: under references to others: edited to Ready, p95",
+			"abuse of Dojos, 20: under references to objects of another tenant: edited to Ready, p95",
 			"abuse of channels, 20: under refused tokens: created to Ready, p95",
 			"abuse of channels, 20: calls that Discord answers with 401",
 			"abuse of channels, 20: a start under all attacks: peak RSS",

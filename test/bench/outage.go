@@ -28,7 +28,7 @@ func (b *bench) discordOutage(ctx context.Context, s *stage, at sheet) {
 	at.bound("return of Discord to all Ready", d.least(left))
 	at.add("calls to Discord while it is away", float64(callCount)/b.outage.Seconds(), "per second")
 	at.add("log lines while it is away", float64(lines)/float64(at.n), "per channel")
-	at.addAgainst(0, "channels on Discord too many", float64(len(d.textChannels())-at.n), "in all")
+	at.addAgainst(0, "surplus channels on Discord", float64(len(d.textChannels())-at.n), "in all")
 	at.addAgainst(0, "calls that Discord answers with 429", float64(d.refused(http.StatusTooManyRequests)), "in all")
 	s.awaitQuiet(ctx, b.quiet)
 	addChannelWrites(s, d, at, moment)

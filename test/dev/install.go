@@ -49,7 +49,7 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 		}
 		say(out, "%s: %s; its namespace is %s", o.Name, counted(objects), o.Namespace)
 	}
-	say(out, "Installed; no pod runs. Next: make dev, or make dev ARGS=--simulate-discord if you have no bot.\n"+
+	say(out, "Installed, without pods. Next: make dev, or make dev ARGS=--simulate-discord if you have no bot.\n"+
 		"To install CloudNativePG and prometheus-operator if they are missing: make dependencies. "+
 		"To remove the kinds and permissions again: make uninstall")
 	return nil

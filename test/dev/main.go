@@ -38,7 +38,7 @@ var commands = map[string]func(context.Context, *options, *target, io.Writer) er
 
 const help = `Works on the cluster of the current kubectl context, or of --context.
 
-Usage: make install        the kinds, and the permissions of the operators; no pod runs. Can be repeated
+Usage: make install        the kinds, and the permissions of the operators, without pods. Can be repeated
        make dependencies   CloudNativePG and prometheus-operator, where they are missing
        make dev            both operators on this machine, with their own permissions, until Ctrl-C
        make uninstall      removes what make install has installed, unless it would take your objects with it

@@ -248,7 +248,7 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// killLeader on our own node kills the leader's processes, so that the leader cannot release its
+// killLeader on the test's own cluster kills the leader's processes, so that the leader cannot release its
 // Lease. On another cluster, killLeader deletes the leader's pod.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()

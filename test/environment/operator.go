@@ -49,8 +49,9 @@ func (o Operator) Base() string { return o.Folder() + "/base" }
 // CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable returns the name of an environment variable with the path of another checkout.
-// The binary and the manifests come from that checkout, but the CustomResourceDefinitions do not.
+// CheckoutVariable returns the name of the environment variable that can name another checkout. If
+// it is set, the binary and the manifests come from that checkout, but the
+// CustomResourceDefinitions do not.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }

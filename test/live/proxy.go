@@ -27,7 +27,7 @@ const (
 	maxBody = 16 << 20
 	// maxSubject limits the length, in bytes, of a recorded name from a request.
 	maxSubject = 12
-	// The user agent distinguishes calls by the Go type bot from calls by the operator.
+	// secondClient is the user agent of calls by [bot], which distinguishes them from the operator's.
 	secondClient = "DiscordBot (https://jutsu.com/operators, live)"
 )
 

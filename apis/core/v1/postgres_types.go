@@ -172,8 +172,8 @@ type PostgresCluster struct {
 	// +optional
 	VersionPolicy *VersionPolicy `json:"versionPolicy,omitempty"`
 
-	// storage is the volume of each instance. If size is not set, storage is
-	// required.
+	// storage is the volume of each instance. It is required unless
+	// spec.postgres.cluster.size is set.
 	// +optional
 	Storage PostgresStorage `json:"storage,omitzero"`
 
@@ -284,8 +284,8 @@ type Pooler struct {
 	// parameter, the Dojo is Degraded with the reason PoolerRefused.
 	// server_login_retry defaults to 1 (second), which shortens the wait after a
 	// failover. You cannot set auth_type, server_reset_query and
-	// server_reset_query_always. The operator sets server_reset_query to SQL. This
-	// SQL does the same as DISCARD ALL, and then makes the second login (see
+	// server_reset_query_always. The operator sets server_reset_query: its SQL
+	// does the same as DISCARD ALL, and then makes the second login (see
 	// status.database.login) act as the owner of the database again.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -361,8 +361,8 @@ type PostgresAffinity struct {
 }
 
 // Synchronous configures synchronous replication, CloudNativePG's
-// postgresql.synchronous, with the method any, the durability required and the
-// failover quorum.
+// postgresql.synchronous, with method: any, dataDurability: required and
+// failoverQuorum: true.
 type Synchronous struct {
 	// number of standbys that must have a commit before the commit succeeds, 1 to
 	// 8 and less than instances. While fewer standbys are ready, writes wait. To

@@ -85,8 +85,8 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonChildRefused (Degraded): the API server refuses a child, for example
 	// because of a quota, a policy, a missing permission or an invalid value; the
-	// message has the cause. The operator retries after 15 seconds. The pauses
-	// then become longer, up to 10 minutes.
+	// message has the cause. The operator retries after about 15 seconds. The
+	// pauses then become longer, up to about 10 minutes.
 	ReasonChildRefused = "ChildRefused"
 	// ReasonReplicaFailure (Degraded): the Deployment cannot create its pods because of a quota or
 	// a policy; the message has the cause.
@@ -265,8 +265,9 @@ const (
 	ReasonUnknownSize = "UnknownSize"
 	// ReasonUnknownVersion (Degraded): the Cluster has no image of
 	// spec.postgres.cluster.version, and the catalog of Postgres images has none
-	// either, or is not valid. The Cluster is neither created nor changed. Use one
-	// of the versions in the message, or set imageName instead of version.
+	// either, or is not valid. The Cluster is neither created nor changed. Use a
+	// version that the message lists, set imageName instead of version, or ask the
+	// platform team to correct the catalog.
 	ReasonUnknownVersion = "UnknownVersion"
 	// ReasonUnknownTimeZone (Degraded): the time zone of
 	// spec.postgres.cluster.versionPolicy.window does not exist, so no automatic

@@ -107,9 +107,9 @@ type ReleaseStatus struct {
 	Message string `json:"message,omitempty"`
 
 	// succeeded lists ids of the last steps that have succeeded, the newest
-	// last, at most 16 of at most 32 characters. An id is a hash of the Dojo, of
-	// its database (only with spec.postgres), and of either the image and the
-	// command or the files. These steps do not run again.
+	// last: at most 16 ids, each of at most 32 characters. An id is a hash of the
+	// Dojo, its database (with spec.postgres) and what the step runs: the image
+	// and the command, or the files. These steps do not run again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16

@@ -79,8 +79,9 @@ type DiscordGroupSpec struct {
 	// spec. With Observe, the operator does not change the category;
 	// status.differences lists the changes that Manage would make. When the object
 	// is deleted, the category stays. But if the DiscordServer is in another
-	// namespace and does not set spec.allowRetention, the deletion can wait.
-	// Defaults to Manage.
+	// namespace and does not set spec.allowRetention, the category must not stay
+	// unless it was adopted: the deletion then waits until managementPolicy is
+	// Manage or allowRetention is set. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -123,9 +124,9 @@ type DiscordGroupStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted is true if the object got its category by spec.adopt. It is false if
-	// the operator created the category for another object, and both objects are in
-	// other namespaces than the DiscordServer.
+	// adopted is true if the object got its category by spec.adopt. But it stays
+	// false if the operator created that category for another object, and neither
+	// of the two objects is in the namespace of the DiscordServer.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 

@@ -77,7 +77,8 @@ type Generated struct {
 	Secret *metav1.PartialObjectMetadata
 }
 
-// ObserveOwn returns the metadata of the Dojo's own Secret, or nil.
+// ObserveOwn returns the metadata of the Secret that has the name of the Dojo's own Secret; nil if
+// there is none. Another owner may have created the Secret.
 func ObserveOwn(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
 	own := types.NamespacedName{Namespace: dojo.Namespace, Name: Name(dojo)}
 	return apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret"))

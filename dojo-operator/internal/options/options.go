@@ -138,11 +138,11 @@ func (o *Options) validate() error {
 	case o.databaseDeadline < time.Second, o.databaseDeadline > 24*time.Hour:
 		return fmt.Errorf("--database-deadline is %s, it must be at least 1s and at most 24h", o.databaseDeadline)
 	case !absolute(o.dashboard):
-		return fmt.Errorf("--dashboard-url is %q, it must begin with http:// or https://, without spaces, () and {}, "+
-			"or be empty", o.dashboard)
+		return fmt.Errorf("--dashboard-url is %q, it must be empty, or an http or https URL with a host, without "+
+			"spaces, () and {}", o.dashboard)
 	case !absolute(o.docs), strings.ContainsAny(o.docs, "?#"):
-		return fmt.Errorf("--docs-url is %q, it must begin with http:// or https://, without ?, #, spaces, () and {}, "+
-			"or be empty", o.docs)
+		return fmt.Errorf("--docs-url is %q, it must be empty, or an http or https URL with a host, without ?, #, "+
+			"spaces, () and {}", o.docs)
 	case o.postgresImage == "", strings.ContainsAny(path.Base(o.postgresImage), ":@"):
 		return fmt.Errorf("--postgres-image is %q, it must be an image without tag and digest", o.postgresImage)
 	case o.Workers < 1:

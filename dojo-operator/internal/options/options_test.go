@@ -99,9 +99,9 @@ func TestWrongFlags(t *testing.T) {
 		"deadline of more than a day": {
 			"--progress-deadline=25h", "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h",
 		},
-		"a dashboard URL without a host":        {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
+		"a dashboard URL without a host":        {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must be empty, or an http or https URL`},
 		"a dashboard URL with a template":       {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
-		"a docs URL with the scheme javascript": {"--docs-url=javascript:x", `--docs-url is "javascript:x", it must begin with`},
+		"a docs URL with the scheme javascript": {"--docs-url=javascript:x", `--docs-url is "javascript:x", it must be empty, or an http or https URL`},
 		"a docs URL with an anchor":             {"--docs-url=https://x.example.org#a", "--docs-url is"},
 		"another version of Discord's API":      {"--discord-api-url=https://discord.com/api/v9", "--discord-api-url: the API's address"},
 		"no URL of Discord's API":               {"--discord-api-url=", "--discord-api-url: the API's address"},

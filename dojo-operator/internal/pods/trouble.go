@@ -126,7 +126,8 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 	return Trouble{}
 }
 
-// TerminationMessage returns the end of the youngest failed pod's log, from the pod's status.
+// TerminationMessage returns the termination message of the youngest pod with a failed container.
+// For our Jobs, it is the end of the container's log.
 func TerminationMessage(pods []corev1.Pod) string {
 	youngestFirst := func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
 	sorted := slices.SortedFunc(slices.Values(pods), youngestFirst)

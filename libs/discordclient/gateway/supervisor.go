@@ -64,7 +64,8 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 type Handler interface {
 	// Connecting is called before a session starts. The session's state is newer than this call.
 	Connecting()
-	// Dispatch delivers an event. gap reports whether events before this event were lost.
+	// Dispatch delivers an event. gap reports whether events of the
+	// same connection were lost directly before this event.
 	Dispatch(event string, data []byte, gap bool)
 	Alive() // called for each frame that Discord sends
 	Disconnected(err error)

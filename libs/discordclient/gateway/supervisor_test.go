@@ -129,11 +129,11 @@ func TestPauseAfterConnections(t *testing.T) {
 		err              error
 		lasted, min, max time.Duration
 	}{
-		"op 7 after an hour":        {errReconnect, time.Hour, 0, 0},
-		"op 7 at once":              {errReconnect, time.Second, 16 * time.Second, 32 * time.Second},
-		"op 9 at once":              {errInvalidSession, time.Second, 16 * time.Second, 32 * time.Second},
-		"op 9 after an hour":        {errInvalidSession, time.Hour, 4 * time.Second, 8 * time.Second},
-		"a dead connection at once": {errZombie, time.Second, 16 * time.Second, 32 * time.Second},
+		"op 7 after an hour":               {errReconnect, time.Hour, 0, 0},
+		"op 7 after a second":              {errReconnect, time.Second, 16 * time.Second, 32 * time.Second},
+		"op 9 after a second":              {errInvalidSession, time.Second, 16 * time.Second, 32 * time.Second},
+		"op 9 after an hour":               {errInvalidSession, time.Hour, 4 * time.Second, 8 * time.Second},
+		"a dead connection after a second": {errZombie, time.Second, 16 * time.Second, 32 * time.Second},
 	} {
 		s := supervisor{Config: Config{Timing: timing}, pause: 32 * time.Second}
 		if got := s.pauseAfter(c.err, c.lasted); got < c.min || got > c.max {

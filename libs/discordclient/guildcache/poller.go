@@ -129,7 +129,8 @@ func (c *Client) Run(ctx context.Context) error {
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
 // runGateway keeps a connection to the Gateway until the context ends or the token is refused.
-// After any other fatal error, it waits for [gateway.Timing].Closed before it connects again.
+// After any other fatal error, it waits for [gateway.Timing].Closed before it connects again. It
+// does nothing if [Options].DisableGateway is set.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,

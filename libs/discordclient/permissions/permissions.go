@@ -87,7 +87,8 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bit of a documented name or of a name such as "Bit47"; false for other names.
+// Parse returns the bit of a documented name, or of a name such as "Bit47" for a bit without a
+// documented name; false for other names.
 func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true

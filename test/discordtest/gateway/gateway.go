@@ -48,7 +48,8 @@ func (g *Gateway) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET /gateway/", g.serve)
 }
 
-// Stats are numbers of connections, sessions and actions of clients.
+// Stats counts connections, sessions and actions of clients. Intents has the intents of the last
+// successful IDENTIFY.
 type Stats struct {
 	// Identifies and Resumes count only successes. Heartbeats counts heartbeats of clients.
 	Connections, Identifies, Resumes, Heartbeats int

@@ -60,10 +60,10 @@ func majorOf(image string) int64 {
 	return major
 }
 
-// playUpgrade upgrades a Cluster's data in a Job while no instance runs. As in CloudNativePG
-// (pkg/reconciler/majorupgrade/reconciler.go), once the Job has completed, the status gets the
-// version that the spec then names, and the next call deletes the Job. playUpgrade also deletes the
-// Job if the spec names the former version again before this change of the status.
+// playUpgrade upgrades a Cluster's data in a Job while no instance runs. After the Job has
+// completed, one call writes the spec's version into the status, and the next call deletes the Job.
+// CloudNativePG does both in one reconcile (pkg/reconciler/majorupgrade/reconciler.go). If the spec
+// returns to the former version before the status is written, playUpgrade only deletes the Job.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {

@@ -110,8 +110,8 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 		return fmt.Sprintf("an overwrite is for something that is neither a role nor a user (%s)", o.ID)
 	case o.Type == discordgo.PermissionOverwriteTypeRole &&
 		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
-		return fmt.Sprintf("an overwrite is for a role that the server does not have (%s). Remove the overwrite on Discord, "+
-			"and run the command again", o.ID)
+		return fmt.Sprintf("an overwrite is for a role that the server does not have (id %s). Remove the overwrite on "+
+			"Discord, and run the command again", o.ID)
 	case o.Type == discordgo.PermissionOverwriteTypeMember && !cli.IsID(o.ID):
 		return fmt.Sprintf("an overwrite is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:

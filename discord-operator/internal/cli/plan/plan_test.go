@@ -291,7 +291,7 @@ func TestLinksIgnoreOtherNamespaces(t *testing.T) {
 		"another namespace's role": {sharing("BanMembers") + guest("a", "name: A, permissions: [BanMembers]"), []bool{false}},
 		"another namespace's channel": {object("DiscordServer", "jujutsu",
 			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guestChannel, []bool{false}},
-		"another namespace's role, without the server": {guest("a", "name: A, permissions: [BanMembers]"), nil},
+		"another namespace's role, if the manifests lack the DiscordServer": {guest("a", "name: A, permissions: [BanMembers]"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

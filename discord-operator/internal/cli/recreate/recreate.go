@@ -190,7 +190,8 @@ func (p *Plan) retain(policy *v1alpha1.DeletionPolicy, adopted *v1alpha1.Adoptio
 		*policy = v1alpha1.DeletionPolicyRetain
 		p.notes = append(p.notes, fmt.Sprintf("The resource %s on Discord may belong to another user (status.matched), so "+
 			"the new object has spec.deletionPolicy Retain: if you delete the new object later, Discord keeps the resource. If "+
-			"the resource is yours, set spec.deletionPolicy to Delete after this command has ended.", p.ID))
+			"the resource is yours, and should be deleted with the object, set spec.deletionPolicy to Delete after this "+
+			"command has ended.", p.ID))
 	case *policy == "":
 		p.notes = append(p.notes,
 			"If you delete the new object later, Discord keeps the resource: the operator deletes an adopted "+

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history applies random events to a guild, such as changes of the spec, lost edits and a rival.
+// history applies random events to a DiscordServer and its guild: changes of the spec, edits by
+// users, edits that Discord does not carry out, and a second DiscordServer of the guild.
 type history struct {
 	server *v1alpha1.DiscordServer
 	rival  *v1alpha1.DiscordServer // a second DiscordServer, older or younger; nil for none

@@ -232,8 +232,8 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// deletionGrace is the time between the first failure of a deletion and the reason DeletionFailed,
-// if no failure is Degraded.
+// deletionGrace is the time after which a failing deletion gets the reason DeletionFailed. A failure
+// that is a Degraded issue gets this reason at once.
 const deletionGrace = 20 * time.Second
 
 // Retry returns the delay before the next reconcile. After denials, the delay grows with the time

@@ -54,7 +54,7 @@ func TestRefusedFields(t *testing.T) {
 		"no response":                                 {refused(discordclient.ClassUnknown, 0), all, nil},
 		"the rate limit of names":                     {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
 		"a transient rate limit":                      {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
-		"a rate limit, but the name was not sent":     {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
+		"a rate limit of an edit without a name":      {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

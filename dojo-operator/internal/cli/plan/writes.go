@@ -184,7 +184,8 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements [client.Writer]. An object with finalizers stays until m.answer removes it.
+// Delete implements [client.Writer]. An object with finalizers stays until a write
+// removes its last finalizer, or until m.answer removes the object.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package database creates a Dojo's database and its extensions. The owner login owns the database.
+// Package database creates, keeps and drops a Dojo's database, and creates its extensions. The login
+// [cnpg.Owner] owns the database.
 package database
 
 import (

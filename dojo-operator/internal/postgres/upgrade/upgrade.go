@@ -418,7 +418,8 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 	name := takenBefore(cluster, s)
 	switch {
 	case name == "":
-		return fmt.Sprintf("There is no backup of Postgres %d.", from)
+		return fmt.Sprintf("The upgrade made no backup of Postgres %d. To go back, restore an older backup, if there is "+
+			"one.", from)
 	case s.Backup == nil:
 		return fmt.Sprintf("To go back, restore the backup %s of Postgres %d. Its Backup object no longer exists, "+
 			"perhaps because serverName was changed. So use bootstrap.recovery.objectStore and the former serverName, as "+

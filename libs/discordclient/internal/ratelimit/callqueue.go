@@ -75,7 +75,8 @@ func (q *callQueue) overtake(i int) {
 	}
 }
 
-// serve removes a caller that makes a call, and reserves the first place for its further calls.
+// serve removes a caller from the queue, because its call begins. If the caller has announced more
+// calls (c.More), serve reserves the first place for it.
 func (q *callQueue) serve(c Call, now time.Time) {
 	if i := q.find(c); i >= 0 {
 		q.served = max(q.served, q.places[i].tag)

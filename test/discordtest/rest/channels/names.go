@@ -8,9 +8,9 @@ import (
 )
 
 // NormaliseName returns the name that Discord stores for a text, announcement, forum or media
-// channel: lower case, without most ASCII punctuation, with "-" for white space and "~". The
-// official app follows this rule, and Discord's server was observed to follow it. Discord does not
-// document the order of the steps.
+// channel: lower case, without most ASCII punctuation, with one "-" for white space, "-" and "~" in
+// a row. The official app follows this rule, and Discord's server was observed to follow it. Discord
+// does not document it.
 func NormaliseName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(name) {
