@@ -229,7 +229,8 @@ var _ = Describe("Another tenant's objects stay unchanged and its new objects be
 		})
 	})
 
-// Serial, because with ten processes on one core the edits would not use up the tenant's share.
+// Serial, because beside nine other processes the specs would make too few edits to use up the
+// tenant's share of the bot's calls.
 var _ = Describe("A tenant that edits all its channels every second", Serial, func() {
 	const (
 		// perSecond is Discord's limit for the bot. The edits use up the tenant's share even on a

@@ -157,7 +157,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	}
 }
 
-// delete keeps adopted resources and servers on Discord.
+// delete deletes an object. On Discord, servers and all adopted resources stay.
 func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))

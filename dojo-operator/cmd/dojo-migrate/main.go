@@ -149,7 +149,8 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits until the database answers, fails permanently, or ctx ends.
+// connect waits until the database accepts a connection. It returns an error if Postgres reports an
+// error that a new attempt would repeat, or if ctx ends.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)

@@ -256,7 +256,8 @@ func (r *Reconciler) observe(
 	if err != nil {
 		return s, err
 	}
-	// Keep only a complete state, because Reconcile applies the safeguards even after an error.
+	// After an error of observe, Reconcile still applies the safeguards of s.Monitoring. They change
+	// nothing while s.Monitoring is empty, so it is set only after it was read completely.
 	s.Monitoring = observed
 	generated, err := r.observePostgres(ctx, reader, dojo, unsized, &s, now)
 	if err != nil {

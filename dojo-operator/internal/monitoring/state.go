@@ -44,8 +44,8 @@ func Kinds() []optionalkinds.Kind {
 
 // Config has the operator's flags. Alerts link to DashboardURL and DocsURL, if set.
 type Config struct {
-	// ProgressDeadline limits the wait for a DiscordChannel. After a move of the alerts, the former
-	// DiscordChannel stays for this time.
+	// ProgressDeadline limits the wait for a DiscordChannel. After a move of the alerts, the Dojo's own
+	// former DiscordChannel stays for this time, so that Alertmanager can read its new configuration.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
 	// DocsURL has no slash at its end.

@@ -14,7 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// defaulter sets the API server's defaults (pkg/apis/*/*/defaults.go) for our kinds.
+// defaulter sets the defaults that the API server gives to the built-in kinds of the operators'
+// objects, for the fields that these objects use. Source: pkg/apis/*/*/defaults.go of Kubernetes.
 type defaulter struct{}
 
 func (defaulter) Default(o runtime.Object) {

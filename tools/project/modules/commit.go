@@ -23,8 +23,8 @@ import (
 
 const subject = "release: require the shared modules at "
 
-// Commit makes a commit on top of a revision. In the new commit, the modules require each other at
-// a version. Equal parameters give equal commits. Branch, index and working tree do not change.
+// Commit makes a commit on top of a revision. In the new commit, each module requires the shared
+// modules at the version. Equal parameters give equal commits. Branch, index and working tree do not change.
 func Commit(ctx context.Context, c git.Clone, l location.Location, revision, version string) (hash string, err error) {
 	scratch, err := os.MkdirTemp("", "tags-")
 	if err != nil {

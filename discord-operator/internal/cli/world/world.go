@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads a DiscordServer and its objects, as far as the user may read them.
+// Package world reads a DiscordServer and its groups, channels and roles, as far as the user may read
+// them.
 package world
 
 import (

@@ -40,7 +40,8 @@ type Config struct {
 	APIURL string
 	// PerSecond is the maximum number of calls of a bot per second. 0 means Discord's limit.
 	PerSecond int
-	// Resync is the interval between reads of a guild while the Gateway is not connected.
+	// Resync is the interval between reads of a guild while the Gateway is not connected; see also
+	// EventTimeout.
 	Resync time.Duration
 	// ResyncLive replaces Resync while the Gateway is connected. If no event of the guild comes within
 	// EventTimeout after the operator's own change, Resync applies until an event comes. 0 means the

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is Discord's limit for a create or an edit. Source: Discord's OpenAPI description.
+// maxOverwrites is Discord's limit of overwrites in a create or an edit of a channel. Source:
+// Discord's OpenAPI description.
 const maxOverwrites = 100
 
 // Resolve returns the overwrites of a spec, sorted by id, after WithRoleIDs has resolved the roles.

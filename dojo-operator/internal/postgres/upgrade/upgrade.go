@@ -221,8 +221,9 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage also keeps the plugins, so that the archive changes together with the image: the new
-// version must not overwrite the WAL of the former version.
+// currentImage keeps the live image and the live plugins. The plugins name the archive, which may
+// change only together with the image: the new version must not overwrite the WAL of the former
+// version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {

@@ -17,7 +17,7 @@ import (
 const (
 	// Suffix is the end of a migration file's name.
 	Suffix = ".sql"
-	// MaxFiles is the maximum number of files.
+	// MaxFiles is the maximum number of migration files of a Dojo.
 	MaxFiles = 1000
 	// MaxSize is the maximum size of all files together, in bytes.
 	MaxSize = 4 << 20

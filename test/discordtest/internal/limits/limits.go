@@ -14,7 +14,8 @@ type Limits struct {
 	Channels int
 	// ChannelSlack is the number of channels by which a guild may exceed Channels; default 0.
 	ChannelSlack int
-	// ChannelsPerCategory (50035 with CHANNEL_PARENT_MAX_CHANNELS); Discord: 50.
+	// ChannelsPerCategory is the maximum per category (50035, with the inner code
+	// CHANNEL_PARENT_MAX_CHANNELS); Discord: 50.
 	ChannelsPerCategory int
 	// Categories is the maximum per guild; users report 50. The code 30013 is a guess.
 	Categories int

@@ -31,7 +31,8 @@ type Rig struct {
 	compatible bool // Options.Compatible is set, so Discord's OpenAPI description does not fully apply
 }
 
-// Usual are the permissions that discord-operator needs for all its features, including roles.
+// Usual are the permissions of the bot in most tests: those that discord-operator needs, without
+// Administrator (for Community) and Connect (which @everyone has), and two that overwrites may name.
 const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermSendMessages | discordtest.PermReadMessageHistory
