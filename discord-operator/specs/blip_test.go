@@ -20,7 +20,7 @@ func (w *world) unknown(route string, times int) {
 		Action: discordtest.Action{Status: 404, Body: `{"code": 10003, "message": "Unknown Channel"}`}})
 }
 
-// Discord sometimes answers 404 for an existing channel for a moment.
+// Discord sometimes answers 404 for a moment, although the channel exists.
 var _ = Describe("A channel that Discord reports as unknown", func() {
 	Describe("with a resync every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {

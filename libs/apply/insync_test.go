@@ -34,7 +34,7 @@ func TestWidgetInSync(t *testing.T) {
 		"another client's group": {others: inSpec(func(spec map[string]any) {
 			spec["groups"] = append(spec["groups"].([]any), object("name", "theirs"))
 		})},
-		"another client's field in our group": {others: inSpec(group(set("interval", "5m")))},
+		"another client's field in our entry of groups": {others: inSpec(group(set("interval", "5m")))},
 
 		"label changed": {others: relabel[*unstructured.Unstructured], drift: true, posted: onlyApplied},
 		"owner reference gone": {

@@ -81,8 +81,8 @@ type holder struct {
 	id     string // of the object's resource on Discord
 	policy v1alpha1.DeletionPolicy
 	adopt  string // the id in spec.adopt
-	// matched means that the operator bound the resource as the only match, but has no proof by the
-	// audit log. The operator does not delete such a resource.
+	// matched means that the operator bound the resource because it alone matched a lost create,
+	// without a proof by the audit log. The operator does not delete such a resource.
 	matched bool
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	Deployed   bool
 	// Binary is the executable of the operator, by default the result of `make build`.
 	Binary string
-	// Cluster configures the cluster. Start adds the operators' kinds to Cluster.CRDs.
+	// Cluster configures the cluster. Its CRDs are in addition to the kinds that Start adds.
 	Cluster testcluster.Options
 	// CloudNativePG returns the options of a simulated CloudNativePG; nil for no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options

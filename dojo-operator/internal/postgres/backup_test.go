@@ -118,7 +118,7 @@ func TestSchedule(t *testing.T) {
 			[]string{"Cluster", "ScheduledBackup"}, nil},
 		"backups removed from the spec": {tokyo(ownPG, backedUp), tokyo(ownPG, plain), func(*world) {},
 			[]string{"Cluster"}, []string{"ScheduledBackup"}},
-		"ScheduledBackup deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
+		"a user deleted the ScheduledBackup": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
 			[]string{"ScheduledBackup"}, nil},
 		"ScheduledBackup deleted, the Cluster is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			func(w *world) { w.Backup.Schedule = nil; setReady(w.Cluster.Live, 0) }, nil, nil},

@@ -131,7 +131,7 @@ func resourcesFor(dojo *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfi
 			corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
 		}).
 		WithLimits(corev1.ResourceList{
-			// A limit on CPU would throttle start-up and bursts on an idle node.
+			// There is no limit on CPU: it would throttle start-up and bursts even on an idle node.
 			corev1.ResourceMemory:           resource.MustParse("256Mi"),
 			corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
 		})

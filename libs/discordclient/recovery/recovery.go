@@ -382,8 +382,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven returns the result for ProofOnly if proven has none. Its texts do not name an existing
-// object, because the user may have no right to see it.
+// unproven returns the result if the mode is ProofOnly and proven has returned none. Its texts do not
+// name an existing object, because the user may have no right to see it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:

@@ -99,7 +99,8 @@ func (l Location) URL() string {
 	return "https://" + l.Repo
 }
 
-// Files returns the address of files on main. It does not work if the repository is not published.
+// Files returns the address of the root folder on main, to which callers append a path. If the
+// repository is not published, the address leads nowhere.
 func (l Location) Files() string {
 	if !l.Published() {
 		return "https://" + l.Repo + "/"

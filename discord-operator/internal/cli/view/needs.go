@@ -72,7 +72,8 @@ func managed(spec v1alpha1.DiscordServerSpec) bool {
 		spec.SystemChannelFlags != nil
 }
 
-// needs has the reasons by the number of the permission's bit.
+// needs has, for each permission, the reasons why the bot needs it. The index is the number of the
+// permission's bit.
 type needs struct{ why [64][]string }
 
 func (n *needs) add(bits permissions.Bits, why string) {

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A namespace may cause 1/20 of the tolerated refusals, so that it cannot stop other tenants.
+// A namespace may cause at most 1/20 of the refusals that remain until all calls stop, so that it
+// cannot use them up for the other tenants.
 const namespaceShare = 20
 
 // refusals counts refused calls per namespace and, as Discord does, per IP address (whole).

@@ -325,7 +325,7 @@ func TestBind(t *testing.T) {
 			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other"}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonRateLimited},
-		"spec.adopt names a channel that this process has created for a deleted object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt names a channel that this process has created for an object that no longer exists": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[""] = []claim{{uid: "uid"}}

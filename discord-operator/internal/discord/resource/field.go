@@ -72,7 +72,8 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewMember returns a field for a member of the spec's struct.
+// NewMember returns a field whose desired value is in the Go struct field at `at` of the spec. as
+// converts this value to Discord's form and back.
 func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
 	from := Member[L, T](cmp.Or(wire, name))
 	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).

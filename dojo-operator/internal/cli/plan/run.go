@@ -186,7 +186,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
-// stage compares the objects with their earlier versions in before. It returns the changes, and the
+// stage compares the written objects with their earlier versions in before. It returns the changes, and the
 // requests of this stage. The parameter writes is the number of requests before this stage.
 func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
 	m := p.model

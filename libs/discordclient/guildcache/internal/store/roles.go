@@ -92,7 +92,8 @@ func (st *Store) WriteRoles(
 }
 
 // wroteRole applies the result of a write of a role (nil: deleted) and reports whether the view
-// changed. It ignores a role whose event came first, because the view may be newer than role.
+// changed. It ignores role if the Gateway's event of the same write came before the response: later
+// events may already have changed the view.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {
