@@ -15,7 +15,6 @@ import (
 
 // TestPicture takes a screenshot for the docs. `make screenshots` runs this test.
 func TestPicture(t *testing.T) {
-	t.Parallel()
 	ctx := browser(t)
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)
 	r.Channel(obj{"name": "welcome", "type": 0})
