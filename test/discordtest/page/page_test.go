@@ -43,7 +43,7 @@ func browser(t *testing.T) context.Context {
 	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(2*time.Minute),
 		chromedp.Flag("disable-gpu-watchdog", true)) // on a busy machine, it would end the process that draws the page
-	ctx, stop := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(stop)

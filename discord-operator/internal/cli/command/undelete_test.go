@@ -251,22 +251,27 @@ func TestUndeleteOfAnObjectEditedBeforeThePause(t *testing.T) {
 	}
 }
 
+// createFirst lets another client create the object between the command's removal of the finalizer,
+// its second write, and its create.
+func createFirst(s *kubectltest.Server, o status.Object) {
+	operate(s)
+	operator := s.AfterWrite
+	s.AfterWrite = func(write string) {
+		operator(write)
+		if len(s.Writes()) == 2 {
+			s.Put(o)
+		}
+	}
+}
+
 // If the resource may belong to another user, the command does not add spec.adopt to the object of
 // another client.
 func TestUndeleteUnguarded(t *testing.T) {
 	t.Parallel()
 	matched := func(s *school) { s.group.Status.Matched = true }
-	s := company(deleted, matched).in(t)
-	operate(s)
-	operator := s.AfterWrite
-	s.AfterWrite = func(write string) {
-		operator(write)
-		if len(s.Writes()) == 2 { // the second write removes the finalizer
-			g := company().group
-			g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
-			s.Put(g)
-		}
-	}
+	s, g := company(deleted, matched).in(t), company().group
+	g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
+	createFirst(s, g)
 	got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts")
 	if got.code != 1 || !strings.Contains(got.err, "another client has created the object first") || len(s.Writes()) != 2 {
 		t.Errorf("%s after %v", got, s.Writes())
@@ -279,16 +284,9 @@ func TestUndeleteServerOfAnotherClient(t *testing.T) {
 	s := company(deleted, func(s *school) {
 		s.server.DeletionTimestamp = new(metav1.NewTime(now.Add(-10 * time.Minute)))
 	}).in(t)
-	operate(s)
-	operator := s.AfterWrite
-	s.AfterWrite = func(write string) {
-		operator(write)
-		if len(s.Writes()) == 2 { // the second write removes the finalizer
-			other := company().server
-			other.UID, other.Spec.ServerID, other.Status = "another", "1401681709430341999", v1alpha1.DiscordServerStatus{}
-			s.Put(other)
-		}
-	}
+	other := company().server
+	other.UID, other.Spec.ServerID, other.Status = "another", "1401681709430341999", v1alpha1.DiscordServerStatus{}
+	createFirst(s, other)
 	got := run(t, s, "", "undelete", "server", "company", "-y", "--confirm", "company")
 	if got.code != 1 || !strings.Contains(got.err, "with another spec.serverId than "+guildID) || len(s.Writes()) != 2 {
 		t.Errorf("%s after %v", got, s.Writes())
