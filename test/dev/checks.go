@@ -85,8 +85,9 @@ func (t *target) idle(ctx context.Context, o environment.Operator) error {
 		return err
 	}
 	if holder, since := held(lease, time.Now()); holder != "" {
-		return fmt.Errorf("%s holds the Lease %s/%s, renewed %s ago: %s runs elsewhere, in a pod or by another make dev. "+
-			"Stop it first", holder, o.Namespace, o.Lease, since.Round(time.Second), o.Name)
+		return fmt.Errorf("%s holds the Lease %s/%s (renewed %s ago): %s runs elsewhere, in a pod or in another make dev, "+
+			"or was killed. Stop it, or wait until the Lease has expired", holder, o.Namespace, o.Lease,
+			since.Round(time.Second), o.Name)
 	}
 	return nil
 }

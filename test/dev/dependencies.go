@@ -94,6 +94,9 @@ func (t *target) available(ctx context.Context, objects []*unstructured.Unstruct
 		deployment := &appsv1.Deployment{}
 		err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) {
 			err := t.client.Get(ctx, client.ObjectKeyFromObject(o), deployment)
+			if overloaded(err) {
+				return false, nil
+			}
 			s := deployment.Status
 			return s.ObservedGeneration >= deployment.Generation && s.UpdatedReplicas == *deployment.Spec.Replicas &&
 				s.AvailableReplicas == *deployment.Spec.Replicas, err

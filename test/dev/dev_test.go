@@ -180,7 +180,7 @@ func TestQuickstart(t *testing.T) {
 	c.section(t, "How do I get from there to an alert in Discord?")
 	g.Expect(c.prints(t, 0, "kubectl get discordchannel sendai-jujutsu-high-alerts")).To(ContainSubstring("True"))
 	for _, target := range []string{"dev", "uninstall"} {
-		g.Expect(c.prints(t, 1, "make "+target)).To(MatchRegexp(`holds the Lease dojo-system/\S+, renewed \ds ago`))
+		g.Expect(c.prints(t, 1, "make "+target)).To(MatchRegexp(`holds the Lease dojo-system/\S+ \(renewed \d+s ago\)`))
 	}
 	c.actsAsServiceAccounts(t)
 	interrupt(t, dev)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
@@ -44,7 +47,7 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 		if err := manifests.Apply(ctx, t.client, objects); err != nil {
 			return err
 		}
-		if err := t.served(ctx, objects); err != nil {
+		if err := t.served(ctx, objects, out); err != nil {
 			return err
 		}
 		say(out, "%s: %s; its namespace is %s", o.Name, counted(objects), o.Namespace)
@@ -55,8 +58,9 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	return nil
 }
 
-func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
-	ctx, cancel := context.WithTimeout(ctx, cleaning)
+// served waits until the API server lists objects of the new kinds.
+func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
 	for _, definition := range objects {
 		if definition.GetKind() != crd {
@@ -64,18 +68,29 @@ func (t *target) served(ctx context.Context, objects []*unstructured.Unstructure
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(listKind(definition))
+		var last error
 		err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) {
 			err := t.client.List(ctx, list, client.Limit(1))
-			if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-				return false, nil
+			if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !overloaded(err) {
+				return true, err
 			}
-			return true, err
+			if last == nil {
+				say(out, "  waiting: %s is not served yet", definition.GetName())
+			}
+			last = err
+			return false, nil
 		})
 		if err != nil {
-			return fmt.Errorf("the kind of %s is not served: %w", definition.GetName(), err)
+			return fmt.Errorf("the kind of %s is not served: %w", definition.GetName(), errors.Join(err, last))
 		}
 	}
 	return nil
+}
+
+// overloaded reports whether the API server may answer a repeated request.
+func overloaded(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err)
 }
 
 func counted(objects []*unstructured.Unstructured) string {
@@ -210,10 +225,16 @@ func (t *target) content(ctx context.Context, namespace string) (names []string,
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},
 		{Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "PersistentVolumeClaim"},
 		{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "apps", Version: "v1", Kind: "StatefulSet"},
+		corev1api.GroupVersion.WithKind("Dojo"), v1alpha1.GroupVersion.WithKind("DiscordServer"),
+		v1alpha1.GroupVersion.WithKind("DiscordGroup"), v1alpha1.GroupVersion.WithKind("DiscordChannel"),
+		v1alpha1.GroupVersion.WithKind("DiscordRole"),
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := t.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		switch err := t.client.List(ctx, list, client.InNamespace(namespace)); {
+		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err): // the kind has been deleted
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("list what is in the namespace %s: %w", namespace, err)
 		}
 		for i := range list.Items {

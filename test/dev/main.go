@@ -88,7 +88,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	}
 	switch {
 	case commands[o.command] == nil:
-		return nil, fmt.Errorf("%q is none of install, dependencies, run, uninstall; see --help", o.command)
+		return nil, fmt.Errorf("%q is none of install, dependencies, run (make dev), uninstall; see --help", o.command)
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.keepKinds && o.command != "uninstall":

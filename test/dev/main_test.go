@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -14,8 +16,13 @@ import (
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
@@ -31,7 +38,7 @@ func TestParse(t *testing.T) {
 		"uninstall --keep-kinds":         "",
 		"run --watch-namespaces=a,b":     "",
 		"run --simulate-discord":         "",
-		"":                               `"" is none of install, dependencies, run, uninstall`,
+		"":                               `"" is none of install, dependencies, run (make dev), uninstall`,
 		"destroy":                        `"destroy" is none of`,
 		"install now":                    `unexpected argument "now"`,
 		"install --keep-kinds":           "only make uninstall takes --keep-kinds",
@@ -140,6 +147,44 @@ func TestRefusalListsFewObjects(t *testing.T) {
 	text := refusal(objects).Error()
 	if n := strings.Count(text, "  Dojo school/tokyo\n"); n != 10 || !strings.Contains(text, "  and 2 more\n") {
 		t.Errorf("%d are listed:\n%s", n, text)
+	}
+}
+
+func TestServedWaitsForABusyAPIServer(t *testing.T) {
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"kind":     crd,
+		"metadata": map[string]any{"name": "dojos.core.jutsu.com"},
+		"spec": map[string]any{"group": "core.jutsu.com", "names": map[string]any{"listKind": "DojoList"},
+			"versions": []any{map[string]any{"name": "v1", "storage": true}}},
+	}}
+	resource := schema.GroupResource{Group: "core.jutsu.com", Resource: "dojos"}
+	forbidden := apierrors.NewForbidden(resource, "", errors.New("no rule allows it"))
+	for _, c := range []struct {
+		name  string
+		fails []error
+		want  error
+	}{
+		{"served at once", nil, nil},
+		{"busy", []error{apierrors.NewTimeoutError("busy", 1), apierrors.NewTooManyRequests("busy", 1),
+			apierrors.NewServerTimeout(resource, "list", 1), apierrors.NewNotFound(resource, "")}, nil},
+		{"forbidden", []error{forbidden}, forbidden},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fails := c.fails
+			list := func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+				if len(fails) == 0 {
+					return nil
+				}
+				err := fails[0]
+				fails = fails[1:]
+				return err
+			}
+			slow := &target{client: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()}
+			err := slow.served(t.Context(), []*unstructured.Unstructured{definition}, io.Discard)
+			if !errors.Is(err, c.want) || len(fails) > 0 {
+				t.Errorf("%v, %d answers are left; want %v", err, len(fails), c.want)
+			}
+		})
 	}
 }
 

@@ -28,8 +28,11 @@ const (
 	refresh = 200 * time.Millisecond
 	// readyTimeout limits the time in which an operator must fill its caches.
 	readyTimeout = 2 * time.Minute
-	// cleaning limits the clean-up after a run, and the wait until the API server serves new kinds.
-	cleaning = 10 * time.Second
+	// servedTimeout limits the time until the API server serves the kinds of an operator. A busy machine takes longer
+	// than ten seconds.
+	servedTimeout = 2 * time.Minute
+	// cleaning limits the clean-up after a run, which a busy API server delays.
+	cleaning = 30 * time.Second
 	// simulatedServer is the Discord server id in the samples.
 	simulatedServer = "1401681709430341704"
 	// simulatedPort is the default port of discordtest.
