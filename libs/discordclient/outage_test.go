@@ -144,16 +144,20 @@ func TestOnlyAnOutageSlowsCallsDown(t *testing.T) {
 		_, err := c.GetChannel(t.Context(), "1")
 		wantClass(t, err, discordclient.ClassInvalid)
 	}
-	given, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
+	late, cancelLate := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancelLate()
 	for range 10 {
-		_, err := c.GetChannel(given, "1")
-		wantClass(t, err, discordclient.ClassTransient)
+		for _, ended := range []context.Context{cancelled, late} {
+			_, err := c.GetChannel(ended, "1")
+			wantClass(t, err, discordclient.ClassTransient)
+		}
 	}
 	if srv.calls != 10 {
 		t.Errorf("%d of 10 calls that Discord refuses were made", srv.calls)
 	}
 	if _, err := c.GetChannel(t.Context(), "1"); srv.calls != 11 {
-		t.Errorf("a call after cancelled ones: %v", err)
+		t.Errorf("a call after cancelled and late ones: %v", err)
 	}
 }

@@ -143,6 +143,9 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 }
 
 func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
+	if err := req.Context().Err(); err != nil { // the caller's time is over, which shows nothing about Discord
+		return nil, &Error{Class: ClassTransient, Op: cl.op, Message: err.Error(), cause: err, unsent: true}
+	}
 	if err := c.admit(cl); err != nil {
 		return nil, err
 	}

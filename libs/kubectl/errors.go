@@ -121,7 +121,7 @@ func (p *Plugin) explainForbidden(err error) string {
 	case slices.ContainsFunc(p.kinds, clusterScoped):
 		where = ""
 	default:
-		where = " in all namespaces; name a namespace with -n"
+		where = " in all namespaces; leave -A out, and name a namespace with -n"
 	}
 	text := fmt.Sprintf("you (%s) may not %s %s%s.", m[1], m[2], resource, where)
 	if p.Roles == nil {

@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 			NewUnauthorized("no"),
 		"you (yuji) may not get pods/log in the namespace a. Ask an administrator for a RoleBinding to the ClusterRole viewer.": denied(
 			"get", "pods/log", "", ` in the namespace "a"`),
-		"you (yuji) may not list things.example.com in all namespaces; name a namespace with -n.": denied(
+		"you (yuji) may not list things.example.com in all namespaces; leave -A out, and name a namespace with -n.": denied(
 			"list", "things", "example.com", " at the cluster scope"),
 		"you (yuji) may not list classes.example.com.": denied("list", "classes", "example.com", " at the cluster scope"),
 	} {

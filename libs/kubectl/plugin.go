@@ -108,11 +108,19 @@ var printedCommand = regexp.MustCompile("kubectl [a-z-]+ ") // not the name befo
 func clusterFlags(cmd *cobra.Command) string {
 	var set []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains([]string{"context", "cluster", "server", "user"}, f.Name) {
-			set = append(set, fmt.Sprintf("--%s=%s", f.Name, f.Value))
+		if slices.Contains([]string{"kubeconfig", "context", "cluster", "server", "user"}, f.Name) {
+			set = append(set, fmt.Sprintf("--%s=%s", f.Name, quoted(f.Value.String())))
 		}
 	})
 	return strings.Join(set, " ")
+}
+
+// quoted quotes a value for a shell if it has other characters than the usual ones of names and paths.
+func quoted(value string) string {
+	if regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`).MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // Group is a group of commands below one heading of the help text.

@@ -21,8 +21,10 @@ func TestPrintedCommandsNeedTheFlagsOfTheCluster(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a command":                      {[]string{"--context", "prod", "--user=jane"}, "kubectl delete x\n", nil, note},
-		"a command in an error":          {[]string{"--context", "prod", "--user=jane"}, "", errors.New("use kubectl get x"), "kubectl dojo: use kubectl get x\n" + note},
+		"a command":             {[]string{"--context", "prod", "--user=jane"}, "kubectl delete x\n", nil, note},
+		"a command in an error": {[]string{"--context", "prod", "--user=jane"}, "", errors.New("use kubectl get x"), "kubectl dojo: use kubectl get x\n" + note},
+		"another kubeconfig": {[]string{"--kubeconfig", "/my prod.yaml"}, "kubectl delete x\n", nil,
+			"Add --kubeconfig='/my prod.yaml' to each command above. Otherwise, kubectl may use another cluster.\n"},
 		"no flag for the cluster":        {nil, "kubectl delete x\n", nil, ""},
 		"no command":                     {[]string{"--context", "prod"}, "Ready\n", nil, ""},
 		"an error without a command":     {[]string{"--context", "prod"}, "", errors.New("no"), "kubectl dojo: no\n"},

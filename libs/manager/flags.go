@@ -118,7 +118,9 @@ func (f *Flags) validate() error {
 	case f.leaseDuration <= f.renewDeadline:
 		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)",
 			f.leaseDuration, f.renewDeadline)
-	case f.retryPeriod <= 0 || f.renewDeadline <= 2*f.retryPeriod:
+	case f.retryPeriod <= 0:
+		return fmt.Errorf("--lease-retry-period (%s) must be longer than 0", f.retryPeriod)
+	case f.renewDeadline <= 2*f.retryPeriod:
 		return fmt.Errorf("--lease-renew-deadline (%s) must be longer than twice --lease-retry-period (%s)",
 			f.renewDeadline, f.retryPeriod)
 	}

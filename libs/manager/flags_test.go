@@ -81,7 +81,7 @@ func TestWrongFlags(t *testing.T) {
 		"lease duration just longer than the renew deadline": {[]string{"--lease-duration=10001ms"}, ""},
 		"renew deadline of two retry periods":                {[]string{"--lease-retry-period=5s"}, "--lease-renew-deadline (10s) must be longer than twice --lease-retry-period (5s)"},
 		"renew deadline just longer than two retry periods":  {[]string{"--lease-retry-period=4999ms"}, ""},
-		"a retry period of zero":                             {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
+		"a retry period of zero":                             {[]string{"--lease-retry-period=0s"}, "--lease-retry-period (0s) must be longer than 0"},
 		"a duration without a unit":                          {[]string{"--lease-duration=90"}, `invalid value "90" for flag -lease-duration`},
 		"no namespace":                                       {[]string{"--watch-namespaces="}, `"" is not the name of a namespace`},
 		"a comma too many":                                   {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},

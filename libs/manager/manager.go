@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,11 @@ import (
 
 	"jutsu.com/operators/libs/manager/fence"
 )
+
+// reconcileTimeout is the time after which the context of a reconcile is cancelled, so that a call
+// without an answer does not occupy a worker for good. The error in the log then names the object.
+// Most reconciles take milliseconds.
+const reconcileTimeout = 5 * time.Minute
 
 // Options are the settings of one operator.
 type Options struct {
@@ -127,7 +133,7 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		RetryPeriod:                   &f.retryPeriod,
 
 		// A standby fills its cache before its election, so it takes over immediately.
-		Controller: config.Controller{EnableWarmup: &warm},
+		Controller: config.Controller{EnableWarmup: &warm, ReconciliationTimeout: reconcileTimeout},
 	}
 }
 

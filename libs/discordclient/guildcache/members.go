@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -101,6 +103,12 @@ func (m *membersRead) forget(guildID string) {
 	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
 }
 
+func (m *membersRead) forgetMember(member memberKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dropIf(func(key memberKey, _ memberRead) bool { return key == member })
+}
+
 func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	for asker, s := range m.by {
 		for key, was := range s.last {
@@ -131,10 +139,20 @@ func (c *Client) MemberSince(
 	return member, err
 }
 
-// AddMemberRole gives a member a role, also in the cache of [Client.MemberSince].
+// IsUnknownMember reports whether Discord says that the user is not in the guild.
+func IsUnknownMember(err error) bool {
+	code := discordclient.CodeOf(err)
+	return code == discordgo.ErrCodeUnknownMember || code == discordgo.ErrCodeUnknownUser
+}
+
+// AddMemberRole gives a member a role, also in the cache of [Client.MemberSince]. If the user has
+// left, the cache forgets the member.
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	err := c.Client.AddMemberRole(ctx, guildID, userID, roleID, reason)
-	if err == nil {
+	switch {
+	case IsUnknownMember(err):
+		c.members.forgetMember(memberKey{guildID, userID})
+	case err == nil:
 		c.members.change(memberKey{guildID, userID}, func(roles []string) []string {
 			if slices.Contains(roles, roleID) {
 				return roles

@@ -63,4 +63,10 @@ func TestMemberSince(t *testing.T) {
 	if !has(hourAgo) || reads() != 4 {
 		t.Error("a guild that was forgotten has members")
 	}
+	r.Discord.RemoveMember(r.Guild, yuji)
+	cachetest.WantClass(t, r.Client.AddMemberRole(ctx, r.Guild, yuji, role, "why"), discordclient.ClassGone)
+	_, err := r.Client.MemberSince(ctx, "team-a", r.Guild, yuji, hourAgo)
+	if cachetest.WantClass(t, err, discordclient.ClassGone); reads() != 5 {
+		t.Errorf("%d reads, want one after Discord called the member unknown", reads())
+	}
 }

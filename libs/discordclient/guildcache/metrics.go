@@ -40,7 +40,7 @@ func NewMetrics() *Metrics {
 					"whenever the cached state may be outdated).",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
-				"Times that events were missed or could not be decoded; a read by REST followed."),
+				"Number of times that events were missed or could not be decoded; the guild is then read by REST."),
 			Connects:    counter("discord_gateway_connects_total", "Sessions started on the Gateway."),
 			Disconnects: counter("discord_gateway_disconnects_total", "Connections to the Gateway that ended or failed."),
 		}}

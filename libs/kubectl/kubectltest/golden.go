@@ -104,3 +104,9 @@ func (p Page) Check(t *testing.T, update bool, minBlocks int) {
 		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", p.File, diff)
 	}
 }
+
+// WithoutNote removes the note about --kubeconfig, a flag that tests set on each command.
+func WithoutNote(text, kubeconfig string) string {
+	return strings.Replace(text, "Add --kubeconfig="+kubeconfig+
+		" to each command above. Otherwise, kubectl may use another cluster.\n", "", 1)
+}

@@ -46,7 +46,9 @@ func (d *due) Add(item reconcile.Request) {
 	d.mu.Unlock()
 	switch {
 	case waits && remaining > 0: // client-go's delaying queue has kept only the earlier end of the two delays
-		d.delaying.AddAfter(item, remaining)
+		// In a new goroutine, because the caller is the only receiver of the channel on which AddAfter
+		// sends. AddAfter returns when the queue shuts down.
+		go d.delaying.AddAfter(item, remaining)
 	case waits:
 		d.TypedInterface.Add(item)
 	}

@@ -202,6 +202,28 @@ func TestNoItemComesTwice(t *testing.T) {
 	})
 }
 
+// client-go's delaying queue blocks for good if it sends more than 1,000 items to itself.
+func TestManyFormerDelaysEndAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const items = 1100
+		q := newQueue(t)
+		for i := range items {
+			item := request("a", strconv.Itoa(i))
+			q.AddAfter(item, time.Minute)
+			q.Add(item)
+			got, _, _ := q.GetWithPriority()
+			q.Done(got)
+			q.AddAfter(item, time.Hour)
+		}
+		<-time.After(2 * time.Hour)
+		synctest.Wait()
+		if q.Len() != items {
+			t.Errorf("%d items of %d are due", q.Len(), items)
+		}
+	})
+}
+
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

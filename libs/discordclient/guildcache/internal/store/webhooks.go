@@ -34,7 +34,7 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 }
 
 // WebhooksListed records a list requested at since. It makes a channel's webhooks unknown if they
-// changed after since.
+// changed after since, or if the channel is hidden, because no event then reports their changes.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -49,7 +49,8 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 		}
 		g.changeHooks(func(known map[string]hookList) {
 			for id, list := range byChannel {
-				if _, there := g.snap().find(id); there && g.hookChanges[id].last.Before(since) {
+				i, there := g.snap().find(id)
+				if there && !g.snap().channels[i].Hidden && g.hookChanges[id].last.Before(since) {
 					known[id] = hookList{hooks: list, listed: since}
 					g.hooksCompared(id, list, since)
 				} else {

@@ -144,7 +144,8 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 }
 
 // readGuild applies a guild that was requested at since. If the settings or roles changed after the
-// request, the response may be outdated, so the guild is read again instead.
+// request, the response may be outdated, so the guild is read again instead. The response may also
+// lag behind events, so it does not bring back a role that was deleted just before the request.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -152,6 +153,10 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 		g.store.markStale(g, consistencyDelay)
 	default:
 		if guild.Roles != nil {
+			guild.Roles = slices.DeleteFunc(slices.Clone(guild.Roles), func(r discordclient.Role) bool {
+				at, deleted := g.tombstones[r.ID]
+				return deleted && !at.Before(since.Add(-consistencyDelay))
+			})
 			g.update(func(s *Snapshot) { s.RolesAt = since })
 		}
 		if g.setGuild(guild, since) {
