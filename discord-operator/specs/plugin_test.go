@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -28,13 +29,15 @@ func kubectlDiscord(ctx context.Context, namespace string, args ...string) (code
 
 func kubectlDiscordAs(ctx context.Context, kubeconfig, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
-	args = append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}, args...)
-	text, err := exec.CommandContext(ctx, operator.Plugin("kubectl-discord"), args...).CombinedOutput()
+	args = append([]string{"--namespace=" + namespace}, args...)
+	command := exec.CommandContext(ctx, operator.Plugin("kubectl-discord"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig) // with a flag, a note would follow each printed command
+	text, err := command.CombinedOutput()
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
 		Expect(err).NotTo(HaveOccurred())
 	}
-	GinkgoWriter.Printf("$ kubectl discord %s\n%s", strings.Join(args[2:], " "), text)
+	GinkgoWriter.Printf("$ kubectl discord %s\n%s", strings.Join(args[1:], " "), text)
 	secrets.ExpectNotIn(string(text))
 	if ended != nil {
 		code = ended.ExitCode()

@@ -149,7 +149,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 	})
 
 	It("is not created again "+
-		"after a crash of the operator during the create while Discord's lists lack it", func(ctx context.Context) {
+		"if the operator crashes during the create, although Discord's lists lack the webhook", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)

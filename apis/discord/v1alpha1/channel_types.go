@@ -380,11 +380,11 @@ type DiscordChannelSpec struct {
 	// managementPolicy is Manage or Observe. Manage makes the channel match the
 	// spec. With Observe, the operator does not change the channel, its webhook or
 	// the Secret; status.differences lists the changes that Manage would make. When
-	// the object is deleted, the channel and the webhook stay. But if the
-	// DiscordServer is in another namespace and does not set spec.allowRetention,
-	// the channel must not stay unless it was adopted: the deletion then waits
-	// until managementPolicy is Manage or allowRetention is set. Defaults to
-	// Manage.
+	// the object is deleted, the channel and the webhook stay. There is an
+	// exception: if the DiscordServer is in another namespace and does not set
+	// spec.allowRetention, only an adopted channel may stay. The deletion of any
+	// other DiscordChannel waits until managementPolicy is Manage or allowRetention
+	// is set. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -461,9 +461,9 @@ type DiscordChannelStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted is true if the object got its channel by spec.adopt. But it stays
-	// false if the operator created that channel for another object, and neither of
-	// the two objects is in the namespace of the DiscordServer.
+	// adopted is true if the object got its channel by spec.adopt. It is false if
+	// the operator created the channel for another DiscordChannel, and neither that
+	// DiscordChannel nor this one is in the namespace of the DiscordServer.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 

@@ -78,10 +78,10 @@ type DiscordGroupSpec struct {
 	// managementPolicy is Manage or Observe. Manage makes the category match the
 	// spec. With Observe, the operator does not change the category;
 	// status.differences lists the changes that Manage would make. When the object
-	// is deleted, the category stays. But if the DiscordServer is in another
-	// namespace and does not set spec.allowRetention, the category must not stay
-	// unless it was adopted: the deletion then waits until managementPolicy is
-	// Manage or allowRetention is set. Defaults to Manage.
+	// is deleted, the category stays. There is an exception: if the DiscordServer
+	// is in another namespace and does not set spec.allowRetention, only an adopted
+	// category may stay. The deletion of any other DiscordGroup waits until
+	// managementPolicy is Manage or allowRetention is set. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -124,9 +124,9 @@ type DiscordGroupStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted is true if the object got its category by spec.adopt. But it stays
-	// false if the operator created that category for another object, and neither
-	// of the two objects is in the namespace of the DiscordServer.
+	// adopted is true if the object got its category by spec.adopt. It is false if
+	// the operator created the category for another DiscordGroup, and neither that
+	// DiscordGroup nor this one is in the namespace of the DiscordServer.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 

@@ -127,10 +127,10 @@ type DiscordRoleSpec struct {
 	// With Observe, the operator does not change the role or its members, but still
 	// enforces spec.allowedRoles of the DiscordServer; status.differences lists the
 	// changes that Manage would make. When the object is deleted, the role stays.
-	// But if the DiscordServer is in another namespace and does not set
-	// spec.allowRetention, the role must not stay unless it was adopted: the
-	// deletion then waits until managementPolicy is Manage or allowRetention is
-	// set. Defaults to Manage.
+	// There is an exception: if the DiscordServer is in another namespace and does
+	// not set spec.allowRetention, only an adopted role may stay. The deletion of
+	// any other DiscordRole waits until managementPolicy is Manage or
+	// allowRetention is set. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`

@@ -67,7 +67,8 @@ func (c *Connection) Options() (discordclient.Options, error) {
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return discordclient.Options{},
-			fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
+			fmt.Errorf("there is no token in %s; name a file with the bot's token (--token-file=FILE), or leave "+
+				"--token-file out and set %s", from, TokenVariable)
 	}
 	return discordclient.Options{Token: discordclient.NewSecret(text), APIURL: c.APIURL}, nil
 }

@@ -40,7 +40,7 @@ func (s *session) newUndelete() *cobra.Command {
 cannot undo a deletion, so the command replaces the object. It pauses the deletion (annotation
 discord.jutsu.com/paused), and waits until the operator confirms that it deletes nothing on Discord. Then the command
 removes the finalizer, and creates an equal object, which adopts the same resource on Discord. It shows this plan first,
-and asks for the object's name.`,
+and asks you to confirm it and to type the object's name.`,
 		Example: "  kubectl discord undelete channel alerts -n team-a",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -112,7 +112,7 @@ func TestUndeleteRefuses(t *testing.T) {
 		"a Dojo owns the object": {func(s *school) {
 			s.tokyo.OwnerReferences = []metav1.OwnerReference{{Kind: "Dojo", Name: "tokyo", Controller: new(true)}}
 		}, args, "belongs to the Dojo tokyo"},
-		"nothing is on Discord":               {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
+		"nothing is on Discord":               {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "names nothing on Discord that could be kept"},
 		"the server does not allow retention": {func(s *school) { s.server.Spec.AllowRetention = false }, args, "must set spec.allowRetention and spec.allowAdoption"},
 		"the server does not allow adoption":  {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
 		"a tenant's role":                     {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "in the DiscordRole's own namespace"},

@@ -153,6 +153,18 @@ func title(o status.Object) string {
 	return kindOf(o) + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
+// enforcements returns the differences of [step.enforced].
+func (w *world) enforcements(s *step) []resource.Difference {
+	if s.enforced.Bounds == nil {
+		return nil
+	}
+	s.enforced.Bounds = w.lowPlaces(s)
+	if len(s.enforced.Fields) == 0 && s.enforced.Bounds.Holds(w.snap, s.binding.Live.GetID()) {
+		return nil
+	}
+	return s.enforced.Differences(*s.kind, s.binding, w.snap, w.withDeleted)
+}
+
 func (w *world) differences(s *step) []resource.Difference {
 	switch {
 	case s.removed:
@@ -166,7 +178,10 @@ func (w *world) differences(s *step) []resource.Difference {
 	if s.plan.Position != nil {
 		s.plan.Position = w.position(s)
 	}
-	if s.plan.Bounds != nil {
+	switch {
+	case s.enforced.Bounds != nil: // enforcements has the move
+		s.plan.Bounds = nil
+	case s.plan.Bounds != nil:
 		s.plan.Bounds = w.lowPlaces(s)
 	}
 	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.withDeleted), s.further...)

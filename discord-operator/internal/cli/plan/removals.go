@@ -96,8 +96,8 @@ func (s *step) unidentified() *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(reasonUnidentified,
-		"The manifests no longer have this object, and the plan cannot identify its %[1]s: among the %[1]ss on "+
-			"Discord that no other object manages, not exactly one has the name %[2]q. If the object's status in the "+
+		"The manifests no longer have this object, and the plan cannot identify its %[1]s: no %[1]s with the "+
+			"name %[2]q on Discord is free (managed by no other object), or more than one. If the object's status in the "+
 			"cluster has the id of a %[1]s, the operator may delete this %[1]s. To see this %[1]s in the plan, set --before "+
 			"to manifests that have a status: the output of `kubectl get discord -A -o yaml`.",
 		s.kind.Noun, s.kind.Identity(s.object).Name)

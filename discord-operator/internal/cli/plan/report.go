@@ -59,6 +59,10 @@ func (w *world) report() *Report {
 			o.Observed, o.Differences = lifecycle.FormatDifferences(o.Differences), nil
 		}
 		issues := s.issues
+		if enforced := w.enforcements(s); len(enforced) > 0 {
+			o.Differences = append(o.Differences, enforced...)
+			issues = append(slices.Clone(issues), s.enforced.Issues...)
+		}
 		if s.removed {
 			issues = append(slices.Clone(issues), s.plan.Issues...)
 		}
@@ -130,35 +134,45 @@ func (w *world) notes() (all []string) {
 	return all
 }
 
+func (o *Object) sign() string {
+	switch {
+	case o.created():
+		return "+"
+	case o.deleted():
+		return "-"
+	case len(o.Differences) > 0:
+		return "~"
+	case len(o.Observed) > 0:
+		return "o"
+	}
+	return "!"
+}
+
+func (o *Object) title() string {
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + name
+	}
+	if len(o.Observed) > 0 {
+		name += " (observed)"
+	}
+	return name
+}
+
 func (r *Report) text() string {
 	var out strings.Builder
 	for i := range r.Objects {
 		o := &r.Objects[i]
-		sign := "~"
-		switch {
-		case o.created():
-			sign = "+"
-		case o.deleted():
-			sign = "-"
-		case len(o.Observed) > 0:
-			sign = "o"
-		case len(o.Differences) == 0:
-			sign = "!"
-		}
-		name := o.Name
-		if o.Namespace != "" {
-			name = o.Namespace + "/" + name
-		}
-		if len(o.Observed) > 0 {
-			name += " (observed)"
-		}
-		fmt.Fprintf(&out, "%s %s %s\n", sign, o.Kind, name)
+		fmt.Fprintf(&out, "%s %s %s\n", o.sign(), o.Kind, o.title())
 		for _, d := range o.Differences {
 			if line := d.String(); line != string(resource.ActionCreate) && line != string(resource.ActionDelete) {
 				fmt.Fprintf(&out, "    %s\n", line)
 			}
 		}
 		for _, line := range o.Observed {
+			if len(o.Differences) > 0 {
+				line = "only observed: " + line
+			}
 			fmt.Fprintf(&out, "    %s\n", line)
 		}
 		for _, p := range o.Problems {

@@ -59,7 +59,9 @@ type step struct {
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
 	further []resource.Difference // differences that are not in plan: members of a role, a webhook
-	issues  []conditions.Issue
+	// enforced has the changes that the server's limits require of a role that is paused or observed.
+	enforced lifecycle.Plan
+	issues   []conditions.Issue
 }
 
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
@@ -178,11 +180,14 @@ func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
 	for _, s := range steps {
-		if s.guild == nil || len(s.issues) > 0 || status.Paused(s.object) {
+		if s.guild == nil || len(s.issues) > 0 {
 			continue
 		}
 		s.guild.Snapshot = w.snap
-		w.plan(ctx, s)
+		w.enforce(s)
+		if !status.Paused(s.object) {
+			w.plan(ctx, s)
+		}
 	}
 	w.steps = slices.Concat(w.steps, steps, w.removals[kind])
 }
@@ -307,6 +312,22 @@ func (w *world) plan(ctx context.Context, s *step) {
 	}
 	s.issues = append(slices.Clone(s.plan.Issues), conditions.Of(err)...)
 	w.simulate(s)
+}
+
+// enforce plans as the operator does for a role that it otherwise does not change. The plan then
+// continues with the role as it is after this change.
+func (w *world) enforce(s *step) {
+	o, ok := s.object.(*v1alpha1.DiscordRole)
+	if !ok || s.binding.Live == nil || !status.Paused(o) && !status.Observed(o) {
+		return
+	}
+	s.enforced = role.PlanBounds(o, role.State{Guild: s.guild, Binding: s.binding, LowPlaces: w.lowPlaces(s)})
+	if edit, ok := s.enforced.Edit.(resource.RoleEdit); ok {
+		bounded := *resource.Role(s.binding.Live)
+		bounded.Permissions, _ = edit.Permissions.Get()
+		w.add(nil, []discordclient.Role{bounded})
+		s.binding.Live, s.guild.Snapshot = &bounded, w.snap
+	}
 }
 
 func (w *world) roles(ctx context.Context, s *step) (map[string]string, error) {

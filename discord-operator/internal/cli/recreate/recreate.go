@@ -58,8 +58,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 			"owns. To keep what the %[1]s has on Discord, set its spec.deletionPolicy to Retain. If its DiscordServer is in "+
 			"another namespace, the DiscordServer must also set spec.allowRetention", what, owner.Kind, owner.Name)
 	case p.ID == "":
-		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Wait until the object is deleted, and "+
-			"create it again", what)
+		return nil, fmt.Errorf("the status of the %s names nothing on Discord that could be kept. Wait until the object "+
+			"is deleted, and create it again", what)
 	case Held(o) && !status.Paused(o):
 		return nil, fmt.Errorf("the operator has not seen yet that the %s is no longer paused; try again", what)
 	}

@@ -11,11 +11,13 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -125,12 +127,20 @@ func (r *Reconciler) give(
 		return err
 	}
 	*role = *recorded
+	var gone error // of a user who has left: the next reconcile reads this user again
 	for _, user := range users {
 		reason := lifecycle.Reason(Kind.Name, role)
-		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Live.GetID(), reason); err != nil {
+		switch err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Live.GetID(), reason); {
+		case guildcache.IsUnknownMember(err):
+			gone = issues.Transient(time.Second)
+		case err != nil:
 			return err
+		default:
+			results.Changed = true
 		}
-		results.Changed = true
+	}
+	if gone != nil {
+		return gone
 	}
 	if drifted {
 		r.Resources.Status.DriftCorrected(role, "members")

@@ -57,6 +57,16 @@ func (r *Reconciler) observed(
 	return results
 }
 
+// paused changes nothing. A guild that the server managed before the pause stays available, because
+// the channels of a paused server are not paused.
+func paused(server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
+	results.Issues = slices.Concat(status.PausedIssue(server, len(p.Fields) > 0), p.Issues)
+	if p.Manageable && server.Status.ServerID == s.GuildID {
+		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+	}
+	return results
+}
+
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {

@@ -5,7 +5,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -106,10 +105,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 		return r.updateStatus(ctx, server, state, r.observed(ctx, server, state, plan))
 	}
 	if status.Paused(server) {
-		pending := status.PausedIssue(server, len(plan.Fields) > 0)
-		return r.updateStatus(ctx, server, State{}, Results{Results: lifecycle.Results{
-			Issues: slices.Concat(pending, plan.Issues),
-		}})
+		results := paused(server, state, plan)
+		if results.Guild == nil {
+			state = State{}
+		}
+		return r.updateStatus(ctx, server, state, results)
 	}
 	results := r.apply(ctx, server, state, plan)
 	return r.updateStatus(ctx, server, state, results)

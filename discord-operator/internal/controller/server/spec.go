@@ -65,8 +65,8 @@ func fillCommunity(d *desired, g *guild) error {
 	filter := cmp.Or(d.ExplicitContentFilter, v1alpha1.ExplicitContentFilterAllMembers)
 	if d.RulesChannelRef == nil || d.PublicUpdatesChannelRef == nil ||
 		d.VerificationLevel == v1alpha1.VerificationLevelNone || filter != v1alpha1.ExplicitContentFilterAllMembers {
-		return errors.New("spec.community requires rulesChannelRef, publicUpdatesChannelRef, a verificationLevel of Low " +
-			"or higher, and the explicitContentFilter AllMembers")
+		return errors.New("spec.community requires rulesChannelRef and publicUpdatesChannelRef. It excludes the " +
+			"verificationLevel None and each explicitContentFilter except AllMembers")
 	}
 	d.Community = v1alpha1.CommunityEnabled
 	return nil

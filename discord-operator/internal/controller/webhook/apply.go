@@ -50,7 +50,9 @@ func (w *Webhooks) Apply(
 		obsolete.Abandon = append(obsolete.Abandon, apply.Delete("Secret", &p.Obsolete[i]))
 	}
 	err = w.write(ctx, c, obsolete)
-	results.Dropped = err == nil && c.Spec.Webhook == nil
+	if results.Dropped = err == nil && c.Spec.Webhook == nil; results.Dropped && p.Forget {
+		w.Records.Absent(c.UID)
+	}
 	return results, err
 }
 

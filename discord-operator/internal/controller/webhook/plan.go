@@ -44,6 +44,7 @@ type Plan struct {
 	Duplicates     []string                       // ids of further webhooks that were created for the object
 	Obsolete       []metav1.PartialObjectMetadata // Secrets that the garbage collector deletes for the operator
 	Err            error                          // why the webhook does not match the spec, or could not be observed
+	Forget         bool                           // whether the record has a webhook that the spec no longer requests
 }
 
 // Pending reports whether the plan changes anything.
@@ -77,11 +78,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 		return Plan{Err: s.Err}
 	}
 	if c.Spec.Webhook == nil {
-		is := func(w discordclient.Webhook) bool { return w.ID == statusID(c) }
-		if Created(c) && slices.ContainsFunc(s.Hooks, is) {
-			p.Remove = statusID(c)
-		}
-		p.Obsolete = s.Secrets
+		p.Remove, p.Obsolete = removable(c, s), s.Secrets
+		p.Forget = s.Record.ID != "" && (p.Remove == "" || p.Remove == s.Record.ID)
 		return p
 	}
 	name := c.WebhookSecretName()
@@ -110,6 +108,18 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
 	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), desired)
 	return p
+}
+
+// removable returns the webhook that the operator has created and that the spec no longer requests.
+// After a failed write, the status lacks the webhook.
+func removable(c *v1alpha1.DiscordChannel, s State) string {
+	for _, id := range []string{statusID(c), s.Record.ID} {
+		is := func(w discordclient.Webhook) bool { return w.ID == id }
+		if id != "" && younger(c, id) && slices.ContainsFunc(s.Hooks, is) {
+			return id
+		}
+	}
+	return ""
 }
 
 // Created reports whether the webhook in the status is younger than the object. The operator deletes

@@ -226,3 +226,17 @@ func TestSecretHasTheURL(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// After a failed write of the status, the record alone has the webhook.
+func TestRemovedWebhookThatTheStatusLacks(t *testing.T) {
+	t.Parallel()
+	made := discordclient.SnowflakeAt(time.Now())
+	c := object(spec{Name: "alerts"})
+	c.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+	s := observed(newGuild(t, all), &discordclient.Channel{ID: "1"})
+	s.Hooks, s.Record = []discordclient.Webhook{{ID: made}}, lifecycle.Record{Known: true, ID: made}
+	s.Secrets = []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", made)}
+	if p := NewPlan(c, s); p.Remove != made || len(p.Obsolete) != 1 || !p.Forget {
+		t.Errorf("%+v", p)
+	}
+}

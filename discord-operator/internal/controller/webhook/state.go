@@ -55,7 +55,7 @@ func (w *Webhooks) Observe(
 	// The first call of Records.Of sets the time until which another process may have sent creates.
 	// So Observe calls it even without a webhook: a webhook that a user adds later need not wait.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
-	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
+	if c.Spec.Webhook == nil && c.Status.Webhook == nil && s.Record.ID == "" {
 		return s, nil
 	}
 	if s.Secrets, err = w.ownSecrets(ctx, c); err != nil {

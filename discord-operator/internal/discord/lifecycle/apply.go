@@ -113,7 +113,7 @@ func (r *Resources) create(
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		r.Records.Unknown(uid)
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's answer to a create was lost. The operator looks for the %s before it sends another create.", r.Kind.Noun,
+			"The result of a create is unknown. The operator looks for the %s before it sends another create.", r.Kind.Noun,
 		).After(transientRetry)
 	}
 	if err != nil {

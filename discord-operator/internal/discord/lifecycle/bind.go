@@ -335,7 +335,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		if b.Guessed && status.Paused(b.Object) {
 			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
-				"Discord's answer to the create for this object was lost, and the create may have made %[1]q (%[2]s). The object "+
+				"The result of the create for this object is unknown, and the create may have made %[1]q (%[2]s). The object "+
 					"is paused, so the operator does not manage %[1]q. Set spec.adopt.id to %[2]s, or resume the object: `%[3]s`.",
 				live.GetName(), live.GetID(), issues.Annotate(b.Object, v1alpha1.PausedAnnotation+"-"))
 		}
@@ -360,7 +360,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 				"permission ViewAuditLog.", r.Kind.Noun, result.Why).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's answer to an earlier create was lost, and the create may have succeeded. The operator looks for the "+
+			"The result of an earlier create is unknown, and the create may have succeeded. The operator looks for the "+
 				"%s before it sends another create: %s.", r.Kind.Noun, result.Why).After(result.After)
 	}
 }
