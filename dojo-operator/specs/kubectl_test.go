@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -34,13 +35,15 @@ func kubectlDojoAs(ctx context.Context, kubeconfig, namespace string, args ...st
 	if args[0] != "plan" {
 		plans.end(ctx)
 	}
-	args = append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}, args...)
-	text, err := exec.CommandContext(ctx, operator.Plugin("kubectl-dojo"), args...).CombinedOutput()
+	args = append([]string{"--namespace=" + namespace}, args...)
+	command := exec.CommandContext(ctx, operator.Plugin("kubectl-dojo"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig) // with a flag, a note would follow each printed command
+	text, err := command.CombinedOutput()
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
 		Expect(err).NotTo(HaveOccurred())
 	}
-	GinkgoWriter.Printf("$ kubectl dojo %s\n%s", strings.Join(args[2:], " "), text)
+	GinkgoWriter.Printf("$ kubectl dojo %s\n%s", strings.Join(args[1:], " "), text)
 	secrets.ExpectNotIn(string(text))
 	if ended != nil {
 		code = ended.ExitCode()
@@ -128,7 +131,7 @@ var _ = Describe("kubectl dojo", func() {
 			ns + ". Ask an administrator for a RoleBinding to the ClusterRole dojos-edit.\n"))
 		code, output = kubectlDojoAs(ctx, reader, ns, "list", "-A")
 		Expect(code).To(Equal(1))
-		Expect(output).To(ContainSubstring("may not list dojos.core.jutsu.com in all namespaces; name a namespace with -n."))
+		Expect(output).To(ContainSubstring("may not list dojos.core.jutsu.com in all namespaces; leave -A out, and name a namespace with -n."))
 		code, output = kubectlDojoAs(ctx, reader, ns, "check")
 		Expect(output).To(And(MatchRegexp(`ok +rights +list, status, tree`), MatchRegexp(`psql: you lack .*create pods/exec`),
 			MatchRegexp(`ok +CloudNativePG +6 kinds`), ContainSubstring("barman-cloud")), "discovery needs no rights")

@@ -173,6 +173,9 @@ var _ = Describe("A Dojo with volumes, probes and other options of its pods", fu
 		Entry("a pod annotation that is reserved for the operator", func(s *corev1api.DojoSpec) {
 			s.PodAnnotations = map[string]string{"core.jutsu.com/credentials-revision": "x"}
 		}, "annotations of core.jutsu.com are the operator's own"),
+		Entry("a pod annotation that turns off AppArmor", func(s *corev1api.DojoSpec) {
+			s.PodAnnotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/dojo": "unconfined"}
+		}, "annotations of AppArmor are not allowed"),
 		Entry("minReplicas greater than maxReplicas", func(s *corev1api.DojoSpec) {
 			s.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(3)), MaxReplicas: 2}
 		}, "minReplicas must not be greater than maxReplicas"),

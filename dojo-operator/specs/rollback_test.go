@@ -69,7 +69,7 @@ var _ = Describe("spec.rollout", func() {
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring(goodImage), ContainSubstring(brokenImage)))
 		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 
-		By("restarting the operator and scaling, without a second attempt")
+		By("restarting the operator without a second attempt to roll out the failing image, and scaling")
 		generation := live.Generation
 		operator.Restart(ctx)
 		Consistently(ctx, refetch(live)).Should(And(haveImage(goodImage), HaveField("Generation", generation)))

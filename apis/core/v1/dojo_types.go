@@ -243,11 +243,14 @@ type DojoSpec struct {
 
 	// podAnnotations are added to the pods, at most 32, with names of at most 317
 	// and values of at most 4096 characters. Names that begin with core.jutsu.com/
-	// are reserved for the operator. A change rolls the pods.
+	// are reserved for the operator. Annotations of AppArmor are not allowed,
+	// because Kubernetes would turn off the container's AppArmor profile for the
+	// value "unconfined". A change rolls the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="the name of an annotation has at most 317 characters, and its value at most 4096"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own: remove them"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="annotations of AppArmor are not allowed, because they can turn off the container's profile: remove them"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of

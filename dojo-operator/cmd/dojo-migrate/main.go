@@ -62,10 +62,10 @@ func main() {
 
 func exitCode(err error) int {
 	var answer *pgconn.PgError
-	switch {
-	case errors.As(err, &answer) && (strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "57P")):
-		return interrupted // class 08: connection exceptions; 57P: the server shuts down
-	case errors.As(err, &answer):
+	if errors.As(err, &answer) {
+		if slices.ContainsFunc(passing, func(code string) bool { return strings.HasPrefix(answer.Code, code) }) {
+			return interrupted
+		}
 		return failed
 	}
 	var network net.Error
@@ -75,6 +75,10 @@ func exitCode(err error) int {
 	}
 	return failed
 }
+
+// passing lists the beginnings of Postgres' error codes that a new attempt may not meet: connection
+// exceptions, the server shuts down, too many connections, and a former primary that only reads.
+var passing = []string{"08", "57P", "53300", "25006"}
 
 // lost lists the errors of a lost connection, except errors of the type [net.Error].
 var lost = []error{errUnreachable, io.ErrUnexpectedEOF, driver.ErrBadConn, pgconn.ErrConnClosed, sql.ErrConnDone}

@@ -33,7 +33,7 @@ func TestExitCode(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[int][]error{
 		failed: {errors.New("x"), &pgconn.PgError{Code: "42P01"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "23505"})},
-		interrupted: {errUnreachable, &pgconn.PgError{Code: "57P01"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "08006"}),
+		interrupted: {errUnreachable, &pgconn.PgError{Code: "57P01"}, &pgconn.PgError{Code: "53300"}, &pgconn.PgError{Code: "25006"}, fmt.Errorf("up: %w", &pgconn.PgError{Code: "08006"}),
 			fmt.Errorf("up: %w", io.ErrUnexpectedEOF), fmt.Errorf("up: %w", driver.ErrBadConn), sql.ErrConnDone,
 			fmt.Errorf("up: %w", pgconn.ErrConnClosed), &net.OpError{Op: "read", Err: syscall.ECONNRESET}},
 	} {

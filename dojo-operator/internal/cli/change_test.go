@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
 func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
@@ -220,8 +221,9 @@ func TestWaits(t *testing.T) {
 			}
 		}()
 	}
-	code := runInto(t.Context(), out, s.Kubeconfig(t, apitest.Namespace), "rotate", "sendai", "-y", "--wait")
-	if text := out.String(); code != 0 || !strings.Contains(text, waits) || !strings.HasSuffix(text, "Done.\n") {
+	kubeconfig := s.Kubeconfig(t, apitest.Namespace)
+	code := runInto(t.Context(), out, kubeconfig, "rotate", "sendai", "-y", "--wait")
+	if text := kubectltest.WithoutNote(out.String(), kubeconfig); code != 0 || !strings.Contains(text, waits) || !strings.HasSuffix(text, "Done.\n") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	got := run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")

@@ -56,7 +56,7 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(input), Out: &out, ErrOut: &problems},
 		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock,
 	})
-	r.out, r.err = out.String(), problems.String()
+	r.out, r.err = out.String(), kubectltest.WithoutNote(problems.String(), kubeconfig)
 	return r
 }
 

@@ -131,7 +131,7 @@ func TestNoRights(t *testing.T) {
 	const dojos = "dojos.core.jutsu.com"
 	cases := map[string]struct{ deny, args, problem string }{
 		"list":                        {"list " + dojos, "list", "may not list " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-view"},
-		"list -A":                     {"list " + dojos, "list -A", "may not list " + dojos + " in all namespaces; name a namespace with -n"},
+		"list -A":                     {"list " + dojos, "list -A", "may not list " + dojos + " in all namespaces; leave -A out, and name a namespace with -n"},
 		"rotate":                      {"patch " + dojos, "rotate sendai -y", "may not patch " + dojos + " in the namespace team-a. Ask an administrator for a RoleBinding to the ClusterRole dojos-edit"},
 		"suspend":                     {"patch " + dojos, "suspend sendai -y", "may not patch " + dojos},
 		"upgrade":                     {"patch " + dojos, "upgrade sendai --to 19 -y", "may not patch " + dojos},

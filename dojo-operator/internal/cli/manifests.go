@@ -39,7 +39,7 @@ func (s *session) applyManifests(
 		case kinds.Dojo.GroupVersionKind:
 			live, applied, err := s.tryApply(ctx, f, o)
 			if err != nil {
-				return nil, fmt.Errorf("the apply of the Dojo %s/%s: %w", o.GetNamespace(), o.GetName(), err)
+				return nil, fmt.Errorf("the dry run of an apply of the Dojo %s/%s: %w", o.GetNamespace(), o.GetName(), err)
 			}
 			planner.Apply(live, applied)
 			targets = append(targets, client.ObjectKeyFromObject(applied))

@@ -163,8 +163,9 @@ func translateFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 func incomplete(dojo *corev1api.Dojo, source *corev1.Secret, what, key string) *conditions.Issue {
 	needs := "A Dojo needs the keys host, port, dbname, user (or username) and password, as CloudNativePG writes them."
 	if mongo(dojo) {
-		needs = "A Dojo with the database Mongo needs the key uri or connectionString.standard, or all of host, port, " +
-			"dbname, username and password."
+		needs = "A Dojo with the database Mongo needs a key with a connection string (uri, connectionString.standard, " +
+			"connectionString.standardSrv or a key that ends with _connectionString), or all of host, port, dbname, " +
+			"username and password."
 	}
 	return conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
 		"The Secret %s/%s %s. %s Correct the Secret, or name another Secret in spec.credentialsRef.",

@@ -105,8 +105,11 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool { return owner.Spec.Postgres != nil }
-	return append(r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(dojo)),
-		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: dojo.CredentialsSource().String()})...)
+	source := dojo.CredentialsSource()
+	return slices.Concat(
+		r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(dojo)),
+		r.ownerOfCluster(ctx, source.Namespace, cnpg.ClusterOfSecret(source.Name)),
+		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: source.String()}))
 }
 
 func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
@@ -116,7 +119,7 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
 				dojo.Status.Database.Upgrade != nil)) {
 			// Another Dojo may own the Cluster, and hibernate it only after this pod has ended.
-			return append([]reconcile.Request{request}, r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(&dojo))...)
+			return append([]reconcile.Request{request}, r.ownerOfClusterOf(ctx, &dojo)...)
 		}
 	}
 	return nil
@@ -136,7 +139,7 @@ var podEnds = predicate.Funcs{
 var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		dojo := e.Object.(*corev1api.Dojo)
-		return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ClusterRef != nil
+		return dojo.Spec.CredentialsRef != nil || dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ClusterRef != nil
 	},
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)

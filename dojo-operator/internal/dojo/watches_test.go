@@ -277,7 +277,7 @@ func TestMayLeaveCluster(t *testing.T) {
 	edited := dojotest.Dojo(dojotest.Replicas(7))
 	edited.Generation++
 	checkPredicate(t, mayLeaveCluster, dojotest.Dojo(),
-		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false, "another Secret": true},
+		map[string]bool{"created": true, "deleted": true, "suspended": true, "edited": false, "another Secret": true},
 		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited,
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})
 	guest := dojotest.Dojo(func(d *corev1api.Dojo) {

@@ -193,7 +193,10 @@ func (k *Kinds) startWatching(ctx context.Context, kind Kind, since time.Time) (
 	if !k.Has(kind) {
 		log.Info("watching a kind that has appeared")
 		k.cached.Store(kind.GroupVersionKind, true)
-		return reconcile.Result{}, k.report(ctx, kind)
+		if err := k.report(ctx, kind); err != nil {
+			k.cached.Delete(kind.GroupVersionKind) // so that the retry reports the kind
+			return reconcile.Result{}, err
+		}
 	}
 	return reconcile.Result{}, nil
 }

@@ -84,8 +84,8 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	flags.StringVar(&o.image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine",
 		"`image` of the application, for Dojos that do not set spec.image")
 	flags.DurationVar(&o.progressDeadline, "progress-deadline", 2*time.Minute,
-		"how long a Dojo may wait for its pods, or for an object that it needs, such as the Secret of its credentials, "+
-			"before it is Degraded; 1s to 24h")
+		"how long a Dojo may wait for its pods (unless spec.rollout.progressDeadline is set), or for most other things "+
+			"that it needs, such as a Secret, before it is Degraded; 1s to 24h")
 	flags.DurationVar(&o.databaseDeadline, "database-deadline", 15*time.Minute,
 		"how long each step of a Dojo's database, such as the start of its Cluster, may take before the Dojo is Degraded; "+
 			"1s to 24h")

@@ -216,7 +216,7 @@ func TestPlan(t *testing.T) {
 		}, result{nil, creatingDatabase, inUse}},
 		"database refused, Ready condition just changed": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
-		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
+		"password Secret deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
 		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.SecretResourceVersion = "0" },
 			result{nil, creatingRole, no}},
 		"password rotation requested": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},

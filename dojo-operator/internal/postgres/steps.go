@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -70,7 +71,10 @@ func checkNames(in input) cnpg.Step {
 		issue = cmp.Or(issue, cluster.Conflict(dojo, s.Cluster),
 			ownership.DataConflict(dojo, cnpg.ScheduleKind.Kind, s.Backup.Schedule))
 	}
-	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(dojo, "Job", s.Schema.SameName)))
+	if job := ownership.NameConflict(dojo, "Job", s.Schema.SameName); issue == nil && job != nil {
+		issue = job.After(time.Minute) // the deletion of a foreign Job causes no reconcile
+	}
+	return cnpg.Blocked(issue)
 }
 
 func (in input) bootstrap() bootstrap.Input {
@@ -187,7 +191,15 @@ func planBackup(in input) cnpg.Step {
 func waitForCluster(in input) cnpg.Step {
 	own := in.cluster()
 	own.Filling = bootstrap.Progress(in.dojo, in.state.Cluster.Live, in.state.Bootstrap, in.Now, in.Deadline)
-	return cluster.Wait(in.dojo, in.state.Cluster, own)
+	step, live := cluster.Wait(in.dojo, in.state.Cluster, own), in.state.Cluster.Live
+	if step.Blocks == nil || in.dojo.Spec.Postgres.Cluster == nil || own.Filling != nil ||
+		live != nil && cnpg.Hibernates(live) && !cnpg.HibernatedByUs(live) {
+		return step
+	}
+	// The operator does not change the Cluster until the version is correct.
+	step.Blocks = cmp.Or(images.Unknown(in.dojo, live, in.state.images()),
+		cluster.VersionTooLow(in.dojo, live, in.state.images()), step.Blocks)
+	return step
 }
 
 func (in input) pooler() pooler.Input {
@@ -345,7 +357,7 @@ func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return nil
 	}
 	object := "CustomResourceDefinition " + s.Unreadable.Definition()
-	message := fmt.Sprintf("The operator cannot read the kind %s of CloudNativePG, which is installed: "+
+	message := fmt.Sprintf("The kind %s of CloudNativePG is installed, but the operator cannot read it: "+
 		"the API server does not serve the kind, or does not permit the operator to read it", s.Unreadable.Kind)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),

@@ -146,18 +146,24 @@ func TestHibernationWaitsForPodsOfSuspendedGuests(t *testing.T) {
 	awake := tokyo(ownPG)
 	dojo := tokyo(ownPG, suspended)
 	guest := tokyo(named("kyoto"), inPG, suspended, func(guest *corev1api.Dojo) { guest.Spec.Postgres.ClusterRef.Name = "tokyo-db" })
+	user := tokyo(named("kyoto"), suspended, func(user *corev1api.Dojo) {
+		user.Spec.CredentialsRef = &corev1api.SecretReference{Name: "tokyo-db-app"}
+	})
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "kyoto-1"}, Spec: corev1.PodSpec{NodeName: "n"}}
 	w := inSync(t, awake)
 	w.Application.Stopped = true
+	const waits = "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1 still running, such as kyoto-1 on the node n."
 	for _, c := range []struct {
 		pods   reading
+		guest  *corev1api.Dojo
 		issue  string
 		writes []string
 	}{
-		{reading{pod}, "Waiting for the pods to end, before the Cluster school/tokyo-db is hibernated: 1 still running, such as kyoto-1 on the node n.", nil},
-		{nil, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are still ready.", []string{"Cluster"}},
+		{reading{pod}, guest, waits, nil},
+		{reading{pod}, user, waits, nil},
+		{nil, guest, "Waiting for the hibernation of the Cluster school/tokyo-db: 3 instances are still ready.", []string{"Cluster"}},
 	} {
-		guests, err := podsOfGuests(t, append(c.pods, guest), dojo)
+		guests, err := podsOfGuests(t, append(c.pods, c.guest), dojo)
 		must(t, err)
 		s := w.observe(dojo)
 		s.Guests = guests

@@ -45,6 +45,14 @@ const (
 
 func hasFiles(dojo *corev1api.Dojo) bool { return dojo.Spec.Release.Migrations != nil }
 
+// limitOf returns the timeout with which the Job began: a later change of the spec does not change it.
+func limitOf(dojo *corev1api.Dojo, job *batchv1.Job) time.Duration {
+	if seconds := job.Spec.ActiveDeadlineSeconds; seconds != nil {
+		return time.Duration(*seconds) * time.Second
+	}
+	return timeoutOf(dojo)
+}
+
 func timeoutOf(dojo *corev1api.Dojo) time.Duration {
 	if timeout := dojo.Spec.Release.Timeout; timeout != nil {
 		return timeout.Duration
@@ -133,14 +141,15 @@ func migrateContainer(s *State, in Input, cfg Config) *corev1ac.ContainerApplyCo
 	return c
 }
 
+// filesVolume does not list the files. The cache would drop the fields of a Job with many names
+// (apply.MaxKept), and dojo-migrate checks the digest of all files.
 func filesVolume(files []file) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
-	for i := 0; i < len(files); {
-		source := corev1ac.ConfigMapProjection().WithName(files[i].configMap)
-		for name := files[i].configMap; i < len(files) && files[i].configMap == name; i++ {
-			source.WithItems(corev1ac.KeyToPath().WithKey(files[i].key).WithPath(files[i].key))
+	for i := range files {
+		if i == 0 || files[i].configMap != files[i-1].configMap {
+			volume.WithSources(corev1ac.VolumeProjection().
+				WithConfigMap(corev1ac.ConfigMapProjection().WithName(files[i].configMap)))
 		}
-		volume.WithSources(corev1ac.VolumeProjection().WithConfigMap(source))
 	}
 	return volume
 }

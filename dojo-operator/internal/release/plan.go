@@ -92,7 +92,7 @@ func (p *planner) run() *conditions.Issue {
 	case p.Step == "" || job == nil && !p.in.Ready:
 		return p.progressing("waits for the database and its credentials")
 	case ownership.Conflicts(p.dojo, p.SameName):
-		return ownership.NameConflict(p.dojo, "Job", p.SameName)
+		return ownership.NameConflict(p.dojo, "Job", p.SameName).After(time.Minute) // its deletion causes no reconcile
 	case hasFiles(p.dojo) && p.cfg.MigrateImage == "":
 		return conditions.Degraded(corev1api.ReasonMigrationsInvalid,
 			"spec.release.migrations needs the image of dojo-migrate, but the operator runs without the flag "+
@@ -242,8 +242,13 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 		return p.progressing("waits until the operator has recorded that an earlier step succeeded").After(apply.StaleRetry)
 	}
 	what := strings.Join(names[:min(len(names), 5)], ", ")
-	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
-	return conditions.WaitUntil(p.Now, since, deadline,
+	limit := timeoutOf(p.dojo)
+	for _, job := range p.Jobs {
+		if p.isFormer(job) {
+			limit = max(limit, limitOf(p.dojo, job))
+		}
+	}
+	return conditions.WaitUntil(p.Now, since, limit+p.cfg.ProgressDeadline,
 		p.progressing("waits until an earlier step has ended: "+what),
 		p.stalled("The release step does not begin, because an earlier step has not ended: %s. Find out why with "+
 			"`kubectl describe jobs.batch,pods -n %s`, and remove the cause.", what, p.dojo.Namespace))
@@ -259,8 +264,8 @@ func (p *planner) progress(job *batchv1.Job) *conditions.Issue {
 		return p.stalled("The release step of the image %s does not start: %s.", p.Target.Image,
 			strings.TrimRight(trouble.Message, ". "))
 	}
-	return conditions.WaitUntil(p.Now, job.CreationTimestamp.Time, timeoutOf(p.dojo)+p.cfg.ProgressDeadline,
+	return conditions.WaitUntil(p.Now, job.CreationTimestamp.Time, limitOf(p.dojo, job)+p.cfg.ProgressDeadline,
 		p.progressing("runs in the Job "+job.Name),
-		p.stalled("The Job %s of the release step has not ended after its deadline. "+
+		p.stalled("The deadline of the release step's Job %s has passed, but the Job has not ended. "+
 			"See `kubectl describe jobs.batch %s -n %s`.", job.Name, job.Name, job.Namespace))
 }

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -360,11 +361,9 @@ func TestFilesAreMountedByConfigMap(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, source := range jobOf(t, dojotest.Dojo(withFiles), step).Spec.Template.Spec.Volumes[1].Projected.Sources {
-		for _, item := range source.ConfigMap.Items {
-			got = append(got, source.ConfigMap.Name+"/"+item.Key+" "+item.Path)
-		}
+		got = append(got, fmt.Sprint(source.ConfigMap.Name, source.ConfigMap.Items))
 	}
-	if diff := cmp.Diff([]string{"files/1_a.sql 1_a.sql", "files/2_b.sql 2_b.sql", "more/3_c.sql 3_c.sql"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"files[]", "more[]"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

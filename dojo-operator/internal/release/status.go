@@ -108,7 +108,7 @@ func failureOf(dojo *corev1api.Dojo, s State) *corev1api.ReleaseFailure {
 func why(dojo *corev1api.Dojo, s State, job *batchv1.Job, end *batchv1.JobCondition) string {
 	switch {
 	case end.Reason == batchv1.JobReasonDeadlineExceeded:
-		return fmt.Sprintf("it has not ended within %s", timeoutOf(dojo))
+		return fmt.Sprintf("it has not ended within %s", limitOf(dojo, job))
 	case s.LogEnd != "":
 		return s.LogEnd
 	}

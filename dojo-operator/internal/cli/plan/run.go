@@ -304,8 +304,8 @@ func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 			"You may not list Dojos of other namespaces, so the plan does not know whether they use this Dojo's database.")
 	}
 	if len(p.model.unchecked) > 0 {
-		planned.Unknown = append(planned.Unknown, "Not checked by a dry run, because you may not write them: "+
-			strings.Join(slices.Sorted(maps.Keys(p.model.unchecked)), ", ")+".")
+		planned.Unknown = append(planned.Unknown, "Not checked by a dry run, because you may not write them or update "+
+			"dojos/finalizers: "+strings.Join(slices.Sorted(maps.Keys(p.model.unchecked)), ", ")+".")
 	}
 	p.model.unchecked = map[string]bool{}
 	d, err := p.dojo(ctx, k)

@@ -36,7 +36,7 @@ type Write struct {
 
 func (w Write) String() string { return w.Verb + " " + w.Resource + "/" + w.Name }
 
-var errUnsupported = errors.New("a plan does not support this")
+var errUnsupported = errors.New("a plan does not support this kind of request")
 
 // Create implements [client.Writer].
 func (m *Model) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

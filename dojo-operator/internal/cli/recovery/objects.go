@@ -53,7 +53,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	unstructured.RemoveNestedField(object, "metadata", "creationTimestamp")
 	p.about = fmt.Sprintf("new Dojo %s with the Cluster %s: %s", r.As, cnpg.ObjectName(d), describe(pg, ""))
 	p.Steps = []Step{
-		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s continues to run", r.As, w.Dojo.Name)},
+		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s does not change", r.As, w.Dojo.Name)},
 		{Verify, "wait until the data is restored and the operator has run its SQL in the database"},
 		{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")},
 	}

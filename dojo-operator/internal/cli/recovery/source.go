@@ -105,6 +105,8 @@ func (w Window) Words(now time.Time) string {
 	switch {
 	case w.Live:
 		to = "now"
+	case w.Open:
+		to = "about " + to + " or later"
 	case !w.Sure:
 		to = "about " + to
 	}
@@ -128,8 +130,8 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 			return s, fmt.Errorf("the Backup %s is a volume snapshot without the write-ahead log that --to needs: "+
 				"leave --to out", b.Name)
 		case withoutLog(w.Dojo, is) && !r.To.IsZero():
-			return s, fmt.Errorf("the Backup %s has no write-ahead log, which --to needs (walArchiver is false): "+
-				"leave --to out", b.Name)
+			return s, fmt.Errorf("walArchiver is false, so the Backup %s has no write-ahead log after it, which --to "+
+				"needs: leave --to out", b.Name)
 		case !r.To.IsZero() && r.To.Before(is.Ended):
 			return s, fmt.Errorf("the Backup %s ended at %s, after --to (%s): name an earlier Backup, or leave --backup out",
 				b.Name, term.Exact(is.Ended), term.Exact(r.To))

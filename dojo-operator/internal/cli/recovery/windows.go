@@ -75,17 +75,20 @@ type Window struct {
 	To time.Time `json:"to"`
 	// Live is true while the Cluster archives to this place, so that the window grows.
 	Live bool `json:"live"`
-	// Sure is true if To is the end of a backup. Otherwise the WAL archive ends at about To.
+	// Sure is true if To is the end of a backup. Otherwise the WAL archive ends at about To, or later
+	// if Open is true.
 	Sure bool `json:"sure"`
+	// Open is true if the archive may end after To although To is not the end of a backup.
+	Open bool `json:"-"`
 	// backupsOnly is true without a WAL archive: a restore is possible only to the end of a backup.
 	backupsOnly bool
 }
 
 // Contains reports whether a moment may be restorable from the WAL archive. If the Cluster no
-// longer archives here and To is the end of a backup, the archive may end after To, so Contains
-// returns true for all later moments.
+// longer archives here, the archive may end after To, so Contains returns true for all later
+// moments, unless it is known when the Cluster stopped to archive.
 func (w Window) Contains(at time.Time) bool {
-	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live) && !w.backupsOnly
+	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live || w.Open) && !w.backupsOnly
 }
 
 // Windows returns the windows of the Dojo's present and former Clusters, the latest end first.
@@ -173,7 +176,7 @@ func extended(w *world.World, in Window) Window {
 	cluster := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo))
 	if cluster == nil {
 		if lost := LostAt(w.Dojo); lost.After(in.To) {
-			in.To, in.Sure = lost, false
+			in.To, in.Sure, in.Open = lost, false, true
 		}
 		return in
 	}
@@ -189,7 +192,8 @@ func extended(w *world.World, in Window) Window {
 	return in
 }
 
-// LostAt returns when the operator noticed the loss of the Cluster; zero if it is not lost.
+// LostAt returns the earliest time at which the operator may have noticed the loss of the Cluster;
+// zero if it is not lost. The condition may have been False before, for another reason.
 func LostAt(d *corev1api.Dojo) time.Time {
 	c := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
 	if c == nil || c.Reason != corev1api.ReasonDatabaseLost {

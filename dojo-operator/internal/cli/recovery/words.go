@@ -30,9 +30,13 @@ func (p *Plan) notes(w *world.World, from source) {
 			"Dojo.", database.Name, term.Exact(database.CreationTimestamp.Time))
 	}
 	if from.window != nil && !from.window.Live && !from.window.Sure {
-		note("The write-ahead log ends at about %s. Postgres archives this log at least every %s, so the last writes before "+
-			"that time may be lost.",
-			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
+		orLater := ""
+		if from.window.Open {
+			orLater = " or later"
+		}
+		note("The write-ahead log ends at about %s%s. Postgres archives this log at least every %s, so the last writes "+
+			"before its end may be lost.",
+			term.Exact(from.window.To), orLater, strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if now := archive(w.Dojo); p.To.IsZero() && from.window != nil && from.former(w.Dojo) && now != nil {
 		note("All of the write-ahead log of serverName %s is restored. If the Dojo was already restored to an earlier "+

@@ -119,6 +119,12 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`(?i)\b(bearer|basic)[ :]+[A-Za-z0-9._~+/=-]{8,}`), by: "${1} " + Mark},
 	{form: regexp.MustCompile(`(?i)\b(bot|token)[ :]+[A-Za-z0-9._~+/=-]{12,}`), by: "${1} " + Mark, not: prose},
 	{form: regexp.MustCompile(`(?i)(--?(?:[a-z]+-)*(?:password|token|secret|key)[= ]+)\S+`), by: "${1}" + Mark},
+	// The same flag and its value as two items of a YAML or JSON list.
+	{form: regexp.MustCompile(`(?i)((?:^|[\s"'\[,])--?(?:[a-z]+-)*(?:password|token|secret|key)["']?` +
+		`(?:[ \t]*\n[ \t]*- +|,[ \t\n]*))(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',\]]+)`),
+		by: "${1}" + Mark, not: harmless},
+	// SQL, such as CREATE ROLE ... PASSWORD '...'.
+	{form: regexp.MustCompile(`(?i)(\bpassword[ \t]+\\?')(?:[^'\n]|'')*`), by: "${1}" + Mark},
 	{form: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@"']*:[^\s@"']+@`), by: "${1}" + Mark + "@"},
 	// name=value, name: value and "name": "value", if the name suggests a secret value.
 	{form: regexp.MustCompile(`(?i)((?:[a-z0-9]+[_.-])*(?:pass|passwd|password|passphrase|pwd|secret|token|` +

@@ -23,6 +23,9 @@ func TestForms(t *testing.T) {
 		"Authorization: Digest a b, c":      "Authorization: REDACTED",
 		"bearer abcdefgh":                   "bearer REDACTED",
 		"run --discord-token abc now":       "run --discord-token REDACTED now",
+		"- --db-password\n- blue-horse-7\n": "- --db-password\n- REDACTED\n",
+		`["--db-password", "blue-horse-7"]`: `["--db-password", REDACTED]`,
+		"ROLE r PASSWORD 'blue-horse-7' x":  "ROLE r PASSWORD 'REDACTED' x",
 		"AKIAIOSFODNN7EXAMPLE":              "REDACTED",
 		"ghp_0123456789abcdefghij":          "REDACTED",
 		"a nonce aB3dE5gH7jK9mN1pQ2rS":      "a nonce REDACTED",
@@ -40,7 +43,7 @@ func TestKept(t *testing.T) {
 		"image: ghcr.io/cloudnative-pg/postgresql:18.1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 		"uid: 0b9d3c5e-7f1a-4b2c-8d3e-9f0a1b2c3d4e", "2026-11-24T02:45:00.123456Z", "ContinuousArchivingSuccess",
 		"https://discord.com/channels/1401681709430341704/1573721983001034752", "the token is invalid", "a bot understands commands",
-		"https://sendai.example.org/path", "role dojo_team_a_sendai", "sendai-db-20261124010000", "AutoscalingInactive",
+		"https://sendai.example.org/path", "- name: registry-secret\n- name: b\n", "role dojo_team_a_sendai", "sendai-db-20261124010000", "AutoscalingInactive",
 		"http://sendai:8080/", "no password for the role", "core.jutsu.com/rotate-password",
 	} {
 		if got := (&Redactor{}).Text(text); got != text {

@@ -46,7 +46,7 @@ func Remedies(w *world.World, h Head) []Remedy {
 		corev1api.ReasonCreateContainerConfigError, corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
 		return see(run("tree"), "the pods, and why they are not ready")
 	case corev1api.ReasonRolloutFailed:
-		return see(kubectl("describe", "dojos.core.jutsu.com", d.Name), "which image was refused, and why")
+		return see(kubectl("describe", "dojos.core.jutsu.com", d.Name), "which image failed, and why")
 	case corev1api.ReasonDeploymentPaused:
 		return []Remedy{{"Safe", kubectl("rollout resume", "deployments.apps", d.Name), ""}}
 	case corev1api.ReasonDatabaseFailed, corev1api.ReasonClusterNotReady, corev1api.ReasonRestoreFailed,
@@ -92,7 +92,11 @@ func newest(w *world.World, where string) string {
 	lostAt := recovery.LostAt(w.Dojo)
 	windows := recovery.Windows(w)
 	if len(windows) > 0 && !windows[0].Sure {
-		return fmt.Sprintf("newest data: about %s, the end of the write-ahead log", term.Moment(windows[0].To, w.Now))
+		end := term.Moment(windows[0].To, w.Now)
+		if windows[0].Open {
+			end += " or later"
+		}
+		return fmt.Sprintf("newest data: about %s, the end of the write-ahead log", end)
 	}
 	at := time.Time{}
 	if len(windows) > 0 {

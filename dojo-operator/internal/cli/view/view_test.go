@@ -88,7 +88,7 @@ func TestRemediesOfALostCluster(t *testing.T) {
 	t.Parallel()
 	const accept = "; Careful kubectl dojo accept-loss sendai -n team-a (a new database without the lost data)"
 	for server, want := range map[string]string{
-		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest data: about 02:51, the end of the write-ahead log)",
+		"sendai-db": "Safe kubectl dojo restore sendai -n team-a (newest data: about 02:51 or later, the end of the write-ahead log)",
 		"sendai-db-2": "Careful kubectl dojo restore sendai -n team-a " +
 			"(newest data: 01:00 in a former archive, 111m of data lost)",
 	} {

@@ -20,7 +20,8 @@ import (
 )
 
 // ObserveOthers lists the users of a Dojo's own Cluster that prevent its deletion or hibernation
-// (all), and the other Dojos with a database in the Cluster (guests). Databases of deleted Dojos
+// (all), and the other Dojos with a database in the Cluster and, for a hibernation, suspended Dojos
+// that use a login of the Cluster (guests). Databases of deleted Dojos
 // and suspended Dojos prevent a deletion, but no hibernation. A suspended Dojo whose database is
 // being deleted prevents both.
 func ObserveOthers(
@@ -47,9 +48,9 @@ func ObserveOthers(
 		used := slices.DeleteFunc(list.Items, func(db cnpgv1.Database) bool { return !deleting && ownership.Managed(&db) })
 		all = append(all, Databases(dojo, guests, used)...)
 	}
-	users, err := loginUsers(ctx, r, dojo)
+	users, suspended, err := loginUsers(ctx, r, dojo)
 	slices.Sort(all)
-	return append(all, users...), guests, err
+	return append(all, users...), append(guests, suspended...), err
 }
 
 // Databases lists the Databases in the Dojo's Cluster that belong to no Dojo ("Database reports").
@@ -93,37 +94,43 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 // LoginSecrets names the Secrets with a login of the Dojo or of its own Cluster. CloudNativePG
 // creates the Secrets of the Cluster.
 func LoginSecrets(dojo *corev1api.Dojo) []string {
-	return []string{
-		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
-		cnpg.ClusterName(dojo) + "-app", cnpg.ClusterName(dojo) + "-superuser",
-	}
+	return append([]string{cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo)},
+		cnpg.ClusterSecrets(cnpg.ClusterName(dojo))...)
 }
 
-func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
+// loginUsers lists the Dojos that use a login of the Dojo or of its Cluster. Suspended Dojos do not
+// prevent a hibernation, but their pods must have ended before it.
+func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (
+	all []string, suspended []corev1api.Dojo, err error,
+) {
 	for _, name := range LoginSecrets(dojo) {
 		secret := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		dojos, err := ownership.Naming(ctx, r.Cache, secret)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		dojos = slices.DeleteFunc(dojos, func(other corev1api.Dojo) bool {
-			return dojo.DeletionTimestamp == nil && other.Spec.Suspend
-		})
 		if len(dojos) == 0 {
 			continue
 		}
 		live, err := apply.Get(ctx, r, "Secret", secret, apply.Metadata("v1", "Secret"))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if live == nil { // a Secret that does not exist is shared with no other namespace
 			live = apply.Metadata("v1", "Secret")
 			live.Namespace = dojo.Namespace
 		}
-		all = append(all, ownership.Users(dojos, live)...)
+		for i := range dojos {
+			users := ownership.Users(dojos[i:i+1], live)
+			if dojo.DeletionTimestamp == nil && dojos[i].Spec.Suspend && len(users) > 0 {
+				suspended = append(suspended, dojos[i])
+			} else {
+				all = append(all, users...)
+			}
+		}
 	}
 	slices.Sort(all)
-	return all, nil
+	return all, suspended, nil
 }
 
 // InUse returns an issue if other Dojos or Databases use the Cluster or its logins, so that the

@@ -215,6 +215,26 @@ func sqlName(prefix string, dojo *corev1api.Dojo) string {
 	return name[:maxLength-9] + "_" + ShortHash(dojo.Namespace+"/"+dojo.Name)
 }
 
+var secretSuffixes = []string{"-app", "-superuser"}
+
+// ClusterSecrets names the Secrets with a login that CloudNativePG creates for a Cluster.
+func ClusterSecrets(cluster string) (names []string) {
+	for _, suffix := range secretSuffixes {
+		names = append(names, cluster+suffix)
+	}
+	return names
+}
+
+// ClusterOfSecret returns the Cluster for which CloudNativePG may have created a Secret; "" for none.
+func ClusterOfSecret(secret string) string {
+	for _, suffix := range secretSuffixes {
+		if cluster, ok := strings.CutSuffix(secret, suffix); ok {
+			return cluster
+		}
+	}
+	return ""
+}
+
 // References names the objects of a Dojo's database, and the objects that spec.postgres refers to.
 func References(dojo *corev1api.Dojo) (names []string) {
 	if dojo.Spec.Postgres == nil {

@@ -68,7 +68,7 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	}
 	if in.Catalog.invalid != "" {
 		return conditions.Degraded(corev1api.ReasonUnknownVersion,
-			"The platform's catalog of Postgres images is not valid, so the Cluster is neither created nor changed: %s. Ask "+
+			"The platform's catalog of Postgres images is not valid (%s). So the Cluster is neither created nor changed. Ask "+
 				"the platform team to correct the catalog in the operator's ConfigMap of catalogs, or set "+
 				"spec.postgres.cluster.imageName instead of version.",
 			in.Catalog.invalid)

@@ -204,7 +204,7 @@ func TestUnknownVersion(t *testing.T) {
 		"unknown, the Cluster has 16":           {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set spec.postgres.cluster.imageName instead of version. A major version above 16 upgrades the database."},
 		"unknown, the catalog has only older versions":   {dojotest.Catalog("14", "15"), running("16.9"), "Use one of 16, or set"},
 		"unknown, an empty catalog":                      {images.Parse(nil), nil, "neither created nor changed. Set spec.postgres.cluster.imageName"},
-		"a broken catalog":                               {broken, nil, `is not valid, so the Cluster is neither created nor changed: a: the kind "ConfigMap" is not ClusterImageCatalog`},
+		"a broken catalog":                               {broken, nil, `is not valid (a: the kind "ConfigMap" is not ClusterImageCatalog`},
 		"a broken catalog, the Cluster has this version": {broken, running("17.6"), ""},
 	} {
 		in := images.Input{Catalog: c.catalog, Now: friday}

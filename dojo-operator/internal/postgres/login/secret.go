@@ -103,13 +103,19 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 
-// planRetired gives the Secret of a retired login a password that no client knows.
+// planRetired gives the Secret of a retired login a password that no client knows. It keeps this
+// password in further writes: with a new one, it would repeat a write that a policy changes.
 func planRetired(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	if login.Secret != nil && isRetired(login.Secret) && keptInSync(dojo, l, login.Secret) {
 		return nil
 	}
-	desired := secretFor(dojo, l, []byte(login.NewPassword), map[string]string{retiredAnnotation: "true"})
+	value := []byte(login.NewPassword)
+	if login.Secret != nil && isRetired(login.Secret) && len(login.Password) > 0 &&
+		apply.SecretInSync(ownership.FieldOwner, login.Secret, nil, []string{"password"}) {
+		value = login.Password
+	}
+	desired := secretFor(dojo, l, value, map[string]string{retiredAnnotation: "true"})
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 

@@ -59,7 +59,7 @@ func Observe(
 	s.Connect(dojo, source)
 	rotation := RotationOf(dojo, s)
 	for l := range s.Logins {
-		if rotation.Involves(cnpg.Login(l)) {
+		if secret := s.Logins[l].Secret; rotation.Involves(cnpg.Login(l)) || secret != nil && isRetired(secret) {
 			if err := s.Logins[l].observePassword(ctx, r, dojo, cnpg.Login(l)); err != nil {
 				return s, err
 			}
@@ -100,7 +100,8 @@ func (login *Login) observePassword(
 	if login.Secret == nil {
 		login.Secret, err = r.ConfirmAbsent(ctx, name)
 	}
-	if err != nil || !ownership.Holds(dojo, login.Secret) || InSync(dojo, l, login.Secret) {
+	if err != nil || !ownership.Holds(dojo, login.Secret) || InSync(dojo, l, login.Secret) ||
+		isRetired(login.Secret) && keptInSync(dojo, l, login.Secret) {
 		return err
 	}
 	secret, err := r.ReadSecret(ctx, name)
