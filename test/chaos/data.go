@@ -227,24 +227,27 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
+// kindsInMessages has the kinds of the resources that the source of dojo-operator spells out in the
+// commands that it advises.
+var kindsInMessages = map[string]schema.GroupVersionKind{
+	"backups.postgresql.cnpg.io":  {Group: "postgresql.cnpg.io", Version: "v1", Kind: "Backup"},
+	"clusters.postgresql.cnpg.io": {Group: "postgresql.cnpg.io", Version: "v1", Kind: "Cluster"},
+	"dojos.core.jutsu.com":        corev1api.GroupVersion.WithKind("Dojo"),
+	"deployment":                  {Group: "apps", Version: "v1", Kind: "Deployment"},
+	"job":                         {Group: "batch", Version: "v1", Kind: "Job"},
+	"secret":                      {Version: "v1", Kind: "Secret"},
+}
+
 // kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE" (or "KEY-").
 func (r *run) kubectl(ctx context.Context, words []string) error {
-	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
-	o := postgresObject(kind, words[2])
-	switch kind {
-	case "Dojo":
-		o.SetGroupVersionKind(corev1api.GroupVersion.WithKind(kind))
-	case "Job":
-		o.SetGroupVersionKind(schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: kind})
+	kind, ok := kindsInMessages[words[1]]
+	if !ok {
+		return fmt.Errorf("the resource %s in a message is not known", words[1])
 	}
+	o := postgresObject(kind.Kind, words[2])
+	o.SetGroupVersionKind(kind)
 	if words[0] == "delete" {
-		if kind == "Cluster" {
-			if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-				return err
-			}
-			return r.deleteCluster(ctx, o)
-		}
-		return r.Admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		return r.deleteAdvised(ctx, o)
 	}
 	key, value, set := strings.Cut(words[len(words)-1], "=")
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value)
@@ -252,6 +255,24 @@ func (r *run) kubectl(ctx context.Context, words []string) error {
 		patch = fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, strings.TrimSuffix(key, "-"))
 	}
 	return r.Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+}
+
+// deleteAdvised keeps a completed Backup, because a message about an earlier Backup of the same name
+// can be stale.
+func (r *run) deleteAdvised(ctx context.Context, o *unstructured.Unstructured) error {
+	if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		return err
+	}
+	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	switch {
+	case o.GetKind() == "Cluster":
+		return r.deleteCluster(ctx, o)
+	case o.GetKind() == "Backup" && phase == "completed":
+		return fmt.Errorf("the Backup %s has completed since the message was written", o.GetName())
+	}
+	return r.Admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: &uid, ResourceVersion: &version})
 }
 
 func (r *run) writeRows(ctx context.Context, _ action) (string, error) {

@@ -70,6 +70,9 @@ spec:
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
 		first := w.lastBackup(ctx)
+		immediate, err := w.postgres(ctx, "Backup", first)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(immediate.GetLabels()).To(HaveKeyWithValue("cnpg.io/immediateBackup", "true"))
 		Expect(w.runDocumented(ctx, "backups.md", "What can I restore, and how do I take a backup now?", "sapporo")).
 			To(And(ContainSubstring(first), MatchRegexp(`Backup sapporo-\d+: completed`)))
 		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -100,7 +101,7 @@ func keepLogs(ctx context.Context, folder string) error {
 	}
 	var errs []error
 	for _, pod := range pods.Items {
-		for _, container := range pod.Spec.Containers {
+		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			for suffix, previous := range map[string]bool{"": false, ".previous": true} {
 				text, err := typed.CoreV1().Pods(pod.Namespace).
 					GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)

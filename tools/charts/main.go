@@ -25,7 +25,8 @@ var operators = []operator{
 	{Name: "dojo-operator", Namespace: "dojo-system", Summary: "Turns Dojo objects into running, monitored applications",
 		Capability: "Deep Insights"},
 	{Name: "discord-operator", Namespace: "discord-system", Discord: true,
-		Summary: "Manages Discord servers, groups and channels as Kubernetes objects", Capability: "Seamless Upgrades"},
+		Summary:    "Manages Discord servers, groups, channels and roles as Kubernetes objects",
+		Capability: "Seamless Upgrades"},
 }
 
 func main() {

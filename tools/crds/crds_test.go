@@ -60,7 +60,7 @@ func TestBoundQuantity(t *testing.T) {
 		"without a rule": {map[string]any{"pattern": upstream}, map[string]any{"pattern": bounded}},
 		"with another rule": {map[string]any{"pattern": upstream, "x-kubernetes-validations": other},
 			map[string]any{"pattern": bounded, "x-kubernetes-validations": other}},
-		"with a rule of the same pattern": {map[string]any{"pattern": upstream, "x-kubernetes-validations": ruled},
+		"with a rule that has the bounded pattern": {map[string]any{"pattern": upstream, "x-kubernetes-validations": ruled},
 			map[string]any{"x-kubernetes-validations": ruled}},
 	} {
 		if boundQuantity(c.before); !reflect.DeepEqual(c.before, c.after) {

@@ -31,7 +31,7 @@ var accepted = []acceptance{
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "pattern removed",
 		Fields: []string{"spec.postgres.cluster.storage.size", "spec.postgres.cluster.walStorage.size"},
-		Reason: "a rule with a message replaces it, and refuses the same quantities as above",
+		Reason: "a rule with a message replaces the pattern, and refuses the same quantities as the other rules",
 	},
 	{
 		Kind: "dojos.core.jutsu.com v1", Change: "pattern removed",
